@@ -1,0 +1,116 @@
+// Derivatives of functions: grad, value_and_grad, vjp, jvp and hvp. They take a function of tensors
+// and nest freely; a tape is made where none is at hand.
+//
+//   auto df = grad([](auto x) { return x * x * x; });
+//   df(Tensor<double>(2.0));          // 12
+//   grad(df)(Tensor<double>(2.0));    // 12, the second derivative
+#pragma once
+
+#include <array>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <xtape/ops/elementwise.hpp>
+#include <xtape/ops/reduce.hpp>
+#include <xtape/tape.hpp>
+
+namespace xtape {
+
+namespace detail {
+
+/// The part of a tape that one call of a differentiated function writes: fresh lines for the
+/// arguments, linked to them where they stand on a tape, on a tape of its own otherwise.
+template <class T>
+class XTAPE_API Closure {
+ public:
+  explicit Closure(const std::vector<Tensor<T>>& at);
+  Closure(const Closure&) = delete;
+  Closure& operator=(const Closure&) = delete;
+  ~Closure();
+
+  const std::vector<Tensor<T>>& arguments() const noexcept { return arguments_; }
+  /// Cotangents of the arguments. They are recorded wherever a tape that is not this closure's own
+  /// may ask for their derivatives.
+  std::vector<Tensor<T>> vjp(const char* op, In<T> y, const Tensor<T>* seed);
+
+ private:
+  TapeState<T>* own_ = nullptr;  // null when the arguments stand on a tape already
+  std::vector<Tensor<T>> arguments_;
+};
+
+template <class T, class F, std::size_t... I>
+Tensor<T> call(const F& f, const std::vector<Tensor<T>>& x, std::index_sequence<I...>) {
+  return f(x[I]...);
+}
+
+/// f on the closure's arguments, spread as the user gave them: x... or one vector.
+template <class T, class... X, class F>
+Tensor<T> call(const F& f, const std::vector<Tensor<T>>& x) {
+  if constexpr ((is_list<T, X> && ...))
+    return f(x);
+  else
+    return call<T>(f, x, std::index_sequence_for<X...>{});
+}
+
+/// float or double: what the first argument holds.
+template <class... X>
+struct ElementOf;
+template <class T, class... Rest>
+struct ElementOf<Tensor<T>, Rest...> {
+  using type = T;
+};
+template <class T>
+struct ElementOf<std::vector<Tensor<T>>> {
+  using type = T;
+};
+
+}  // namespace detail
+
+/// x... -> (f(x...), the gradient with respect to every argument), for an f with a one-element
+/// result. Of one argument the gradient is a Tensor, of several a std::array, of a std::vector
+/// a std::vector.
+template <class F>
+auto value_and_grad(F f) {
+  return [f](const auto&... x) {
+    using T = typename detail::ElementOf<std::decay_t<decltype(x)>...>::type;
+    detail::Closure<T> closure(detail::Request<T>(x...).wrt);
+    Tensor<T> y = detail::call<T, std::decay_t<decltype(x)>...>(f, closure.arguments());
+    auto gradients = closure.vjp("grad", y, nullptr);
+    return std::make_pair(
+        y, detail::answer<T, std::decay_t<decltype(x)>...>(std::move(gradients)));
+  };
+}
+
+/// x... -> the gradient of f at x..., as value_and_grad gives it.
+template <class F>
+auto grad(F f) {
+  return [f](const auto&... x) { return value_and_grad(f)(x...).second; };
+}
+
+/// (f(x), the cotangent of x) for a cotangent of f's result.
+template <class F, class T>
+std::pair<Tensor<T>, Tensor<T>> vjp(const F& f, const Tensor<T>& x, Arg<T> cotangent) {
+  detail::Closure<T> closure({x});
+  Tensor<T> y = f(closure.arguments()[0]);
+  Tensor<T> dx = closure.vjp("vjp", y, &cotangent)[0];
+  return {y, dx};
+}
+
+/// (f(x), the derivative of f at x along v, in f's shape): a vjp of a vjp. It calls f twice.
+/// Source: Townsend, "A new trick for calculating Jacobian vector products", 2017.
+template <class F, class T>
+std::pair<Tensor<T>, Tensor<T>> jvp(const F& f, const Tensor<T>& x, Arg<T> v) {
+  const Tensor<T> y = f(x);
+  // u -> <vjp(f, x)(u), v> is linear in u; its gradient is the derivative along v.
+  auto along = [&](In<T> u) { return sum(vjp(f, x, u).second * v); };
+  return {y, grad(along)(Tensor<T>::zeros(y.shape()))};
+}
+
+/// The Hessian of f at x times v, in x's shape, without the Hessian.
+template <class F, class T>
+Tensor<T> hvp(const F& f, const Tensor<T>& x, Arg<T> v) {
+  return vjp(grad(f), x, v).second;
+}
+
+}  // namespace xtape

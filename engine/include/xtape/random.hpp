@@ -1,0 +1,39 @@
+// Seeded random tensors: the same numbers on every platform, since they need nothing but the four
+// operations and the square root, which IEEE 754 fixes to the last bit.
+//
+//   Random random(42);
+//   auto w = random.normal<float>({64, 64}, 0, 0.02);
+#pragma once
+
+#include <cstdint>
+
+#include <xtape/tensor.hpp>
+
+namespace xtape {
+
+class XTAPE_API Random {
+ public:
+  explicit Random(std::uint64_t seed) noexcept : state_(seed) {}
+
+  /// Independent draws from the normal distribution. Throws: a deviation below 0.
+  template <class T>
+  Tensor<T> normal(const Shape& shape, double mean = 0, double deviation = 1);
+  /// Independent draws, evenly from low up to, not including, high (up to float's rounding).
+  template <class T>
+  Tensor<T> uniform(const Shape& shape, double low = 0, double high = 1);
+
+  /// One draw from [0, 1), a multiple of 2^-53.
+  double uniform() noexcept;
+  /// One draw from the standard normal distribution.
+  double normal() noexcept;
+  /// One draw from 0, 1, ..., count - 1. Throws: std::invalid_argument for count < 1.
+  std::int64_t below(std::int64_t count);
+  /// Where the sequence stands: `Random(r.state())` goes on as r does.
+  std::uint64_t state() const noexcept { return state_; }
+
+ private:
+  std::uint64_t next() noexcept;
+  std::uint64_t state_;
+};
+
+}  // namespace xtape

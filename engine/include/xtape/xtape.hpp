@@ -1,0 +1,17 @@
+// All of xtape, but for the xtensor bridge.
+#pragma once
+
+#include <xtape/grad.hpp>
+#include <xtape/gradient_check.hpp>
+#include <xtape/ops/attention.hpp>
+#include <xtape/ops/compare.hpp>
+#include <xtape/ops/elementwise.hpp>
+#include <xtape/ops/linalg.hpp>
+#include <xtape/ops/nn.hpp>
+#include <xtape/ops/reduce.hpp>
+#include <xtape/ops/shape.hpp>
+#include <xtape/print.hpp>
+#include <xtape/random.hpp>
+#include <xtape/record.hpp>
+#include <xtape/tape.hpp>
+#include <xtape/tensor.hpp>

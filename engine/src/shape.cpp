@@ -1,0 +1,102 @@
+// Shapes: printing, checking, strides, broadcasting.
+#include <limits>
+#include <stdexcept>
+
+#include "storage.hpp"
+
+namespace xtape {
+
+namespace {
+
+template <class List>
+std::string bracketed(const List& list) {
+  std::string text = "[";
+  for (std::int64_t n : list) {
+    if (text.size() > 1) text += ", ";
+    text += std::to_string(n);
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+std::string to_string(const Shape& shape) { return bracketed(shape); }
+
+namespace detail {
+
+std::string to_string(const Dims& dims) { return bracketed(dims); }
+
+void fail(const char* op, const std::string& text) {
+  throw std::invalid_argument("[" + std::string(op) + "] " + text);
+}
+
+void throw_no_value(const char* op) {
+  fail(op, "an array without a value was given: it must be assigned first.");
+}
+
+Dims contiguous_strides(const Dims& shape) noexcept {
+  Dims strides;
+  strides.resize(shape.rank());
+  std::int64_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    strides[i] = step;
+    step *= shape[i];
+  }
+  return strides;
+}
+
+bool is_contiguous(const Dims& shape, const Dims& strides) noexcept {
+  if (size_of(shape) == 0) return true;
+  std::int64_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (shape[i] != 1 && strides[i] != step) return false;
+    step *= shape[i];
+  }
+  return true;
+}
+
+Dims to_dims(const Shape& shape, const char* op) {
+  if (shape.size() > static_cast<std::size_t>(kMaxRank))
+    fail(op, "shape " + bracketed(shape) + " has " + std::to_string(shape.size()) +
+                 " axes: at most " + std::to_string(kMaxRank) + " are possible.");
+  Dims dims;
+  std::int64_t size = 1;
+  for (std::int64_t n : shape) {
+    if (n < 0) fail(op, "shape " + bracketed(shape) + ": no length may be negative.");
+    if (n > 0 && size > std::numeric_limits<std::int64_t>::max() / 16 / n)
+      fail(op, "shape " + bracketed(shape) + " has more values than can be counted.");
+    size *= n == 0 ? 1 : n;
+    dims.push_back(n);
+  }
+  return dims;
+}
+
+Shape to_shape(const Dims& dims) { return Shape(dims.begin(), dims.end()); }
+
+int normalize(Axis axis, int rank, const char* op) {
+  const std::int64_t at = axis.value() < 0 ? axis.value() + rank : axis.value();
+  if (at < 0 || at >= rank)
+    fail(op, "axis " + std::to_string(axis.value()) + " of " + std::to_string(rank) +
+                 " axes: it must be at least -" + std::to_string(rank) + " and below " +
+                 std::to_string(rank) + ".");
+  return static_cast<int>(at);
+}
+
+Dims broadcast(const Dims& a, const Dims& b, const char* op) {
+  const Dims& longer = a.rank() < b.rank() ? b : a;
+  const Dims& shorter = a.rank() < b.rank() ? a : b;
+  Dims result = longer;
+  const int shift = longer.rank() - shorter.rank();
+  for (int i = 0; i < shorter.rank(); ++i) {
+    std::int64_t& n = result[i + shift];
+    if (n == shorter[i] || shorter[i] == 1) continue;
+    if (n != 1)
+      fail(op, "cannot broadcast " + to_string(a) + " with " + to_string(b) +
+                   ": lengths, counted from the last axis, must be equal or 1.");
+    n = shorter[i];
+  }
+  return result;
+}
+
+}  // namespace detail
+}  // namespace xtape

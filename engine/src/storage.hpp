@@ -1,0 +1,41 @@
+// New arrays for ops to fill, and views of old ones.
+#pragma once
+
+#include <string>
+
+#include <xtape/tensor.hpp>
+
+namespace xtape::detail {
+
+/// A contiguous array that only its maker may fill, before it is handed over.
+template <class E>
+struct Fresh {
+  Array<E> array;
+  E* data;
+};
+template <class E>
+Fresh<E> fresh(const Dims& shape);
+
+/// A view: other axes over the values of `x`, `offset` values further.
+template <class E>
+Array<E> view(const Array<E>& x, const Dims& shape, const Dims& strides, std::int64_t offset = 0);
+
+/// Row-major strides.
+Dims contiguous_strides(const Dims& shape) noexcept;
+bool is_contiguous(const Dims& shape, const Dims& strides) noexcept;
+
+/// Checked: throws std::invalid_argument in the name of `op`.
+Dims to_dims(const Shape& shape, const char* op);
+Shape to_shape(const Dims& dims);
+std::string to_string(const Dims& dims);
+
+/// 0 <= axis < rank for a given axis, negative ones counted from the last; throws otherwise.
+int normalize(Axis axis, int rank, const char* op);
+
+/// The shape that a and b broadcast to by NumPy's rules; throws when they do not.
+Dims broadcast(const Dims& a, const Dims& b, const char* op);
+
+/// Throws std::invalid_argument with `[op] text`.
+[[noreturn]] void fail(const char* op, const std::string& text);
+
+}  // namespace xtape::detail

@@ -1,0 +1,264 @@
+// The sweep: from a target's line back to the variables, one pullback after the other.
+#include <stdexcept>
+#include <string>
+
+#include <xtape/ops/elementwise.hpp>
+#include <xtape/ops/reduce.hpp>
+#include <xtape/ops/shape.hpp>
+
+#include "state.hpp"
+#include "storage.hpp"
+
+namespace xtape::detail {
+
+namespace {
+
+template <class T>
+std::string describe(const Tensor<T>& x) {
+  return std::string(dtype<T>()) + to_string(x.raw()->shape);
+}
+
+[[noreturn]] void misuse(const char* op, const std::string& text) {
+  throw std::logic_error("[" + std::string(op) + "] " + text);
+}
+
+/// The line of a target or variable; -1 for a tensor that never stood on any tape.
+template <class T>
+std::int64_t line_on(const TapeState<T>& tape, const char* op, const char* role,
+                     const Tensor<T>& x) {
+  const Body<T>& b = body(x, op);
+  if (!b.place.state) return -1;
+  const Spot<T> spot = find(x);
+  if (!spot.state)
+    misuse(op, std::string(role) + " " + describe(x) +
+                   " stood on a tape that has ended or was cleared: ask before that, or put it on "
+                   "a tape again with variable.");
+  if (spot.state != &tape)
+    misuse(op, std::string(role) + " " + describe(x) +
+                   " stands on another tape: ask the tape that it was computed on.");
+  return spot.line;
+}
+
+/// Sums a cotangent over the axes along which an input of this shape was broadcast.
+template <class T>
+Tensor<T> sum_to(Tensor<T> g, const Dims& shape, const char* op) {
+  const Dims given = body(g, op).shape;
+  if (given == shape) return g;
+  const int extra = given.rank() - shape.rank();
+  std::vector<std::int64_t> axes;
+  bool reducible = extra >= 0;
+  for (int i = 0; reducible && i < given.rank(); ++i) {
+    if (i < extra || (shape[i - extra] == 1 && given[i] != 1))
+      axes.push_back(i);
+    else
+      reducible = shape[i - extra] == given[i];
+  }
+  if (!reducible)
+    fail(op, "a pullback returned shape " + to_string(given) + " for an input of shape " +
+                 to_string(shape) + ": it must be a shape that the input broadcasts to.");
+  return reshape(sum(g, axes, true), to_shape(shape));
+}
+
+/// Pauses a tape for the time of a sweep that is not recorded, and marks it as being swept.
+template <class T>
+class Sweeping {
+ public:
+  Sweeping(TapeState<T>& tape, Record record) : tape_(tape), paused_(tape.paused) {
+    tape_.paused = paused_ || record == Record::no;
+    ++tape_.sweeps;
+  }
+  Sweeping(const Sweeping&) = delete;
+  Sweeping& operator=(const Sweeping&) = delete;
+  ~Sweeping() {
+    tape_.paused = paused_;
+    --tape_.sweeps;
+  }
+
+ private:
+  TapeState<T>& tape_;
+  bool paused_;
+};
+
+/// Clears a tape that is used up, also when its sweep ends with an exception.
+template <class T>
+class Consuming {
+ public:
+  Consuming(TapeState<T>& tape, bool consume) : tape_(consume ? &tape : nullptr) {}
+  Consuming(const Consuming&) = delete;
+  Consuming& operator=(const Consuming&) = delete;
+  ~Consuming() {
+    if (tape_) clear_state(*tape_);
+  }
+
+ private:
+  TapeState<T>* tape_;
+};
+
+/// One sweep over the lines from `last` down to `first`.
+template <class T>
+class Backward {
+ public:
+  Backward(TapeState<T>& tape, std::int64_t first, std::int64_t last)
+      : tape_(tape),
+        first_(first),
+        needed_(static_cast<std::size_t>(last - first + 1)),
+        wanted_(needed_.size()),
+        adjoints_(needed_.size()) {}
+
+  /// Asks for the adjoint of a line: it is kept, and all that depends on the line is needed.
+  void want(std::int64_t line) { needed_[index(line)] = wanted_[index(line)] = true; }
+
+  /// Finds the lines that depend on a wanted one: only their cotangents are computed.
+  void mark() {
+    for (std::int64_t at = first_; inside(at); ++at) {
+      const Line<T>& line = tape_.lines[at];
+      if (line.outputs < 0 && inside(at + line.outputs)) {
+        if (needed_[index(at + line.outputs)]) needed_[index(at)] = true;
+        continue;
+      }
+      for (int i = 0; i < line.edges && !needed_[index(at)]; ++i)
+        needed_[index(at)] = reaches(edge(line, i));
+    }
+  }
+
+  void add(std::int64_t at, Tensor<T> g) {
+    Tensor<T>& adjoint = adjoints_[index(at)];
+    adjoint = adjoint.has_value() ? xtape::add(adjoint, g) : std::move(g);
+  }
+
+  /// The adjoint of a wanted line, zeros where the target does not depend on it.
+  Tensor<T> adjoint(std::int64_t at) {
+    const Tensor<T>& found = adjoints_[index(at)];
+    return found.has_value() ? found : Tensor<T>::zeros(to_shape(tape_.lines[at].shape));
+  }
+
+  void pass(std::int64_t at, const Observer<T>& observer, bool free) {
+    Line<T>& line = tape_.lines[at];
+    if (line.outputs < 0) return;  // its cotangent waits for the first line of its op
+    std::vector<Contribution<T>> passed;
+    std::vector<Contribution<T>>* log = observer ? &passed : nullptr;
+    Tensor<T> g = line.joint ? pass_joint(line, at, log) : pass_edges(line, at, log);
+    if (observer && g.has_value()) observer(at, g, passed);
+    if (free) {
+      line.value = {};
+      line.joint.reset();
+      for (int i = 0; i < line.edges; ++i) edge(line, i).pullback.reset();
+    }
+  }
+
+ private:
+  using Passed = std::vector<Contribution<T>>;
+
+  std::size_t index(std::int64_t line) const { return static_cast<std::size_t>(line - first_); }
+  bool inside(std::int64_t line) const {
+    return line >= first_ && index(line) < needed_.size();
+  }
+  Edge<T>& edge(const Line<T>& line, int i) { return tape_.edges[line.first_edge + i]; }
+  bool reaches(const Edge<T>& edge) const { return inside(edge.line) && needed_[index(edge.line)]; }
+
+  /// The cotangent of a line, which leaves the sweep unless it is wanted.
+  Tensor<T> take(std::int64_t at) {
+    if (!inside(at)) return {};
+    return wanted_[index(at)] ? adjoints_[index(at)] : std::exchange(adjoints_[index(at)], {});
+  }
+
+  Tensor<T> pass_edges(const Line<T>& line, std::int64_t at, Passed* passed) {
+    Tensor<T> g = take(at);
+    if (g.has_value())
+      for (int i = 0; i < line.edges; ++i)
+        if (const Edge<T>& e = edge(line, i); reaches(e))
+          deliver(line, e.line, e.pullback(g, line.value), passed);
+    return g;
+  }
+
+  /// A joint pullback gets the cotangents of all outputs, zeros for those that the target does not
+  /// depend on.
+  Tensor<T> pass_joint(const Line<T>& line, std::int64_t at, Passed* passed) {
+    std::vector<Tensor<T>> g;
+    bool reached = false;
+    for (std::int64_t i = at; i < at + line.outputs; ++i) {
+      g.push_back(take(i));
+      reached = reached || g.back().has_value();
+    }
+    if (!reached || !needed_[index(at)]) return {};
+    for (std::size_t i = 0; i < g.size(); ++i)
+      if (!g[i].has_value())
+        g[i] = Tensor<T>::zeros(to_shape(tape_.lines[at + static_cast<std::int64_t>(i)].shape));
+
+    std::vector<bool> needed;
+    for (int i = 0; i < line.edges; ++i) needed.push_back(reaches(edge(line, i)));
+    std::vector<Tensor<T>> found = (*line.joint)(g, needed);
+    if (found.size() != needed.size())
+      fail(line.op, "a joint pullback returned " + std::to_string(found.size()) +
+                        " cotangents for " + std::to_string(needed.size()) +
+                        " inputs: one an input is required.");
+    for (int i = 0; i < line.edges; ++i)
+      if (needed[static_cast<std::size_t>(i)])
+        deliver(line, edge(line, i).line, std::move(found[static_cast<std::size_t>(i)]), passed);
+    return g[0];
+  }
+
+  void deliver(const Line<T>& line, std::int64_t to, Tensor<T> g, Passed* passed) {
+    g = sum_to(std::move(g), tape_.lines[to].shape, line.op);
+    if (passed) passed->push_back({to, g});
+    add(to, std::move(g));
+  }
+
+  TapeState<T>& tape_;
+  std::int64_t first_;
+  std::vector<char> needed_;
+  std::vector<char> wanted_;
+  std::vector<Tensor<T>> adjoints_;
+};
+
+}  // namespace
+
+template <class T>
+std::vector<Tensor<T>> run_sweep(TapeState<T>& tape, const char* op, const Tensor<T>& target,
+                                 const Tensor<T>* seed, const Request<T>& request, bool consume) {
+  const std::int64_t last = line_on(tape, op, "target", target);
+  std::int64_t first = last + 1;
+  std::vector<std::int64_t> lines;
+  for (const Tensor<T>& x : request.wrt) {
+    lines.push_back(line_on(tape, op, "variable", x));
+    if (lines.back() < 0)
+      misuse(op, "variable " + describe(x) +
+                     " never was on this tape: put it there with variable or watch, and compute "
+                     "the target from what that returns.");
+    first = std::min(first, lines.back());
+  }
+  const Dims& shape = target.raw()->shape;
+  if (!seed && target.raw()->size != 1)
+    fail(op, "target " + describe(target) + " has " + std::to_string(target.raw()->size) +
+                 " elements: one is required, or a seed of its shape given to vjp.");
+  if (seed && body(*seed, op).shape != shape)
+    fail(op, "seed " + describe(*seed) + " for target " + describe(target) +
+                 ": the shapes must be equal.");
+  if (consume && (request.sweep.record == Record::yes || tape.sweeps > 0))
+    misuse(op, "the tape is to be freed while its sweep is recorded or running: keep the tape.");
+
+  const Consuming<T> consuming(tape, consume);
+  const Sweeping<T> sweeping(tape, request.sweep.record);
+  Backward<T> backward(tape, first, last);
+  for (std::int64_t line : lines)
+    if (line <= last) backward.want(line);
+  if (first <= last) {
+    backward.mark();
+    backward.add(last, seed ? *seed : Tensor<T>::ones(to_shape(shape)));
+  }
+  for (std::int64_t at = last; at >= first; --at)
+    backward.pass(at, request.sweep.observer, consume);
+  std::vector<Tensor<T>> result;
+  for (std::int64_t line : lines)
+    result.push_back(line <= last ? backward.adjoint(line)
+                                  : Tensor<T>::zeros(to_shape(tape.lines[line].shape)));
+  return result;
+}
+
+template std::vector<Tensor<float>> run_sweep(TapeState<float>&, const char*, const Tensor<float>&,
+                                              const Tensor<float>*, const Request<float>&, bool);
+template std::vector<Tensor<double>> run_sweep(TapeState<double>&, const char*,
+                                               const Tensor<double>&, const Tensor<double>*,
+                                               const Request<double>&, bool);
+
+}  // namespace xtape::detail

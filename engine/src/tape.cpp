@@ -1,0 +1,125 @@
+// Tape: the list as users hold it.
+#include <xtape/tape.hpp>
+
+#include <stdexcept>
+
+#include "state.hpp"
+#include "storage.hpp"
+
+namespace xtape {
+
+namespace {
+
+template <class T>
+void check_idle(const detail::TapeState<T>& state, const char* op) {
+  if (state.sweeps > 0)
+    throw std::logic_error("[" + std::string(op) +
+                           "] a sweep of this tape is running: wait until its gradient is there.");
+}
+
+}  // namespace
+
+template <class T>
+Tape<T>::Tape(Keep keep) : state_(detail::acquire_state<T>(keep, false)) {}
+
+template <class T>
+Tape<T>& Tape<T>::operator=(Tape&& other) noexcept {
+  std::swap(state_, other.state_);
+  return *this;
+}
+
+template <class T>
+Tape<T>::~Tape() {
+  if (state_) detail::release_state(state_);
+}
+
+template <class T>
+detail::TapeState<T>& Tape<T>::state(const char* op) const {
+  if (!state_)
+    throw std::logic_error("[" + std::string(op) +
+                           "] this tape was moved from or never made: assign a Tape first.");
+  return *state_;
+}
+
+template <class T>
+Tensor<T> Tape<T>::variable(const Tensor<T>& x, const std::string& name) {
+  detail::TapeState<T>& tape = state("variable");
+  detail::body(x, "variable");
+  check_idle(tape, "variable");
+  const detail::TapeState<T>* elsewhere = detail::find_recording(x).state;
+  if (elsewhere && elsewhere != &tape)
+    throw std::logic_error(
+        "[variable] a tensor of another living tape was given, and its derivative would be lost: "
+        "compute with it on that tape, or give stop_gradient of it.");
+  return detail::write_variable(tape, x, name);
+}
+
+template <class T>
+std::vector<Tensor<T>> Tape<T>::variable(const std::vector<Tensor<T>>& xs) {
+  std::vector<Tensor<T>> result;
+  for (const Tensor<T>& x : xs) result.push_back(variable(x));
+  return result;
+}
+
+template <class T>
+std::vector<Tensor<T>> Tape<T>::sweep(const char* op, In<T> target, const Tensor<T>* seed,
+                                      const detail::Request<T>& request, bool consume) {
+  return detail::run_sweep(state(op), op, target, seed, request, consume);
+}
+
+template <class T>
+std::int64_t Tape<T>::size() const {
+  return state("size").lines.size();
+}
+
+template <class T>
+Node<T> Tape<T>::node(std::int64_t line) const {
+  detail::TapeState<T>& tape = state("node");
+  if (line < 0 || line >= tape.lines.size())
+    detail::fail("node", "line " + std::to_string(line) + " of a tape with " +
+                             std::to_string(tape.lines.size()) + " lines: there is none.");
+  const detail::Line<T>& from = tape.lines[line];
+  Node<T> node;
+  node.op = from.op;
+  const bool variable = from.edges == 0 && node.op == "variable";
+  (variable ? node.label : node.attributes) = from.text;
+  for (int i = 0; i < from.edges; ++i) {
+    const detail::Edge<T>& edge = tape.edges[from.first_edge + i];
+    node.inputs.push_back({edge.line, edge.constant});
+  }
+  node.shape = detail::to_shape(from.shape);
+  node.value = from.value;
+  node.outputs = from.outputs;
+  return node;
+}
+
+template <class T>
+std::int64_t Tape<T>::line(In<T> x) const {
+  const detail::TapeState<T>& tape = state("line");
+  detail::body(x, "line");
+  const detail::Spot<T> spot = detail::find(x);
+  if (spot.state != &tape)
+    throw std::logic_error("[line] the tensor does not stand on this tape: give one of its "
+                           "variables, or what was computed from them.");
+  return spot.line;
+}
+
+template <class T>
+void Tape<T>::clear() {
+  detail::TapeState<T>& tape = state("clear");
+  check_idle(tape, "clear");
+  detail::clear_state(tape);
+}
+
+template <class T>
+Tensor<T> stop_gradient(const Tensor<T>& x) {
+  detail::body(x, "stop_gradient");
+  return detail::alias(x);
+}
+
+template class Tape<float>;
+template class Tape<double>;
+template Tensor<float> stop_gradient(const Tensor<float>&);
+template Tensor<double> stop_gradient(const Tensor<double>&);
+
+}  // namespace xtape

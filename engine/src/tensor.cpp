@@ -1,0 +1,70 @@
+// Tensors made from nothing, and casts.
+#include <xtape/tensor.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "storage.hpp"
+
+namespace xtape {
+
+template <class T>
+Tensor<T> Tensor<T>::full(const Shape& shape, double value) {
+  const detail::Dims dims = detail::to_dims(shape, "full");
+  auto [tensor, data] = detail::fresh<T>(dims);
+  std::fill_n(data, detail::size_of(dims), static_cast<T>(value));
+  return tensor;
+}
+
+template <class T>
+Tensor<T> Tensor<T>::arange(double start, double stop, double step) {
+  const double count = std::ceil((stop - start) / step);
+  if (!(std::abs(count) < 1e15))
+    detail::fail("arange", "from " + std::to_string(start) + " to " + std::to_string(stop) +
+                               " in steps of " + std::to_string(step) +
+                               ": finite numbers and a step other than 0 are required.");
+  detail::Dims dims;
+  dims.push_back(std::max<std::int64_t>(0, static_cast<std::int64_t>(count)));
+  auto [tensor, data] = detail::fresh<T>(dims);
+  for (std::int64_t i = 0; i < dims[0]; ++i)
+    data[i] = static_cast<T>(start + static_cast<double>(i) * step);
+  return tensor;
+}
+
+template <class T>
+Tensor<T> Tensor<T>::linspace(double start, double stop, std::int64_t count) {
+  const detail::Dims dims = detail::to_dims({count}, "linspace");
+  auto [tensor, data] = detail::fresh<T>(dims);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double share = count == 1 ? 0 : static_cast<double>(i) / static_cast<double>(count - 1);
+    data[i] = static_cast<T>(start * (1 - share) + stop * share);
+  }
+  return tensor;
+}
+
+template <class T>
+Tensor<T> Tensor<T>::eye(std::int64_t n) {
+  const detail::Dims dims = detail::to_dims({n, n}, "eye");
+  auto [tensor, data] = detail::fresh<T>(dims);
+  std::fill_n(data, n * n, T(0));
+  for (std::int64_t i = 0; i < n; ++i) data[i * (n + 1)] = T(1);
+  return tensor;
+}
+
+template <class To, class From>
+Tensor<To> cast(const Tensor<From>& x) {
+  const std::vector<From> values = x.values();
+  auto [tensor, data] = detail::fresh<To>(detail::body(x, "cast").shape);
+  std::transform(values.begin(), values.end(), data, [](From v) { return static_cast<To>(v); });
+  return tensor;
+}
+
+template class Tensor<float>;
+template class Tensor<double>;
+template Tensor<float> cast(const Tensor<float>&);
+template Tensor<float> cast(const Tensor<double>&);
+template Tensor<double> cast(const Tensor<float>&);
+template Tensor<double> cast(const Tensor<double>&);
+
+}  // namespace xtape

@@ -1,0 +1,119 @@
+// Comparisons, and ops that choose by a mask.
+#include <xtape/ops/compare.hpp>
+
+#include <algorithm>
+
+#include "map.hpp"
+
+namespace xtape {
+
+using detail::body;
+using detail::zip_to;
+
+template <class T>
+Mask less(const Tensor<T>& a, Arg<T> b) {
+  return zip_to<bool>("less", body(a, "less"), body(b, "less"), [](T x, T y) { return x < y; });
+}
+
+template <class T>
+Mask less_equal(const Tensor<T>& a, Arg<T> b) {
+  return zip_to<bool>("less_equal", body(a, "less_equal"), body(b, "less_equal"),
+                      [](T x, T y) { return x <= y; });
+}
+
+template <class T>
+Mask equal(const Tensor<T>& a, Arg<T> b) {
+  return zip_to<bool>("equal", body(a, "equal"), body(b, "equal"), [](T x, T y) { return x == y; });
+}
+
+Mask operator&(const Mask& a, const Mask& b) {
+  return zip_to<bool>("and", body(a, "and"), body(b, "and"), [](bool x, bool y) { return x && y; });
+}
+
+Mask operator|(const Mask& a, const Mask& b) {
+  return zip_to<bool>("or", body(a, "or"), body(b, "or"), [](bool x, bool y) { return x || y; });
+}
+
+Mask operator!(const Mask& a) {
+  return detail::map_to<bool>(body(a, "not"), [](bool x) { return !x; });
+}
+
+namespace {
+
+template <class T>
+Tensor<T> select(const char* op, const Mask& condition, const Tensor<T>& a, const Tensor<T>& b) {
+  const auto& c = body(condition, op);
+  const auto& x = body(a, op);
+  const auto& y = body(b, op);
+  const detail::Dims shape =
+      detail::broadcast(c.shape, detail::broadcast(x.shape, y.shape, op), op);
+  auto [out, data] = detail::fresh<T>(shape);
+  T* to = data;
+  const std::int64_t n = detail::size_of(shape);
+  // Plain loops where the mask has the result's layout, and so have both sides, or are one number.
+  const auto dense = [&](const auto& operand) { return operand.contiguous && operand.shape == shape; };
+  if (dense(c) && (dense(x) || x.size == 1) && (dense(y) || y.size == 1)) {
+    const std::int64_t dx = x.size == 1 ? 0 : 1;
+    const std::int64_t dy = y.size == 1 ? 0 : 1;
+    for (std::int64_t i = 0; i < n; ++i) to[i] = c.data[i] ? x.data[i * dx] : y.data[i * dy];
+  } else if (n > 0) {
+    const auto full = detail::xt_shape(shape);
+    detail::read_broadcast(c, full, [&](auto from) {
+      detail::read_broadcast(x, full, [&](auto left) {
+        detail::read_broadcast(y, full, [&](auto right) {
+          for (std::int64_t i = 0; i < n; ++i, ++from, ++left, ++right)
+            to[i] = *from ? *left : *right;
+        });
+      });
+    });
+  }
+  return out;
+}
+
+}  // namespace
+
+template <class T>
+Tensor<T> where(const Mask& condition, const Tensor<T>& a, Arg<T> b) {
+  return record<T>("where", select("where", condition, a, b),
+                   {{a, [condition](In<T> g) { return where(condition, g, 0); }},
+                    {b, [condition](In<T> g) { return where(condition, 0, g); }}});
+}
+
+template <class T>
+Tensor<T> where(const Mask& condition, double a, const Tensor<T>& b) {
+  return where(condition, Tensor<T>(a), b);
+}
+
+template <class T>
+Tensor<T> mask(const Tensor<T>& x, const Mask& allowed, double fill) {
+  const detail::Dims& shape = body(x, "mask").shape;
+  const detail::Dims& given = body(allowed, "mask").shape;
+  if (given != shape && detail::broadcast(shape, given, "mask") != shape)
+    detail::fail("mask", "a mask of shape " + detail::to_string(given) + " for x of shape " +
+                             detail::to_string(shape) + ": it must broadcast to x.");
+  return record<T>("mask", select<T>("mask", allowed, x, fill),
+                   {{x, [allowed](In<T> g) { return mask(g, allowed, 0); }}});
+}
+
+Mask causal_mask(std::int64_t queries, std::int64_t keys) {
+  auto [out, data] = detail::fresh<bool>(detail::to_dims({queries, keys}, "causal_mask"));
+  for (std::int64_t i = 0; i < queries; ++i) {
+    const std::int64_t visible = std::clamp<std::int64_t>(i + 1 + keys - queries, 0, keys);
+    std::fill_n(data + i * keys, visible, true);
+    std::fill_n(data + i * keys + visible, keys - visible, false);
+  }
+  return out;
+}
+
+#define XTAPE_INSTANTIATE(T)                                              \
+  template Mask less(const Tensor<T>&, Arg<T>);                           \
+  template Mask less_equal(const Tensor<T>&, Arg<T>);                     \
+  template Mask equal(const Tensor<T>&, Arg<T>);                          \
+  template Tensor<T> where(const Mask&, const Tensor<T>&, Arg<T>);        \
+  template Tensor<T> where(const Mask&, double, const Tensor<T>&);        \
+  template Tensor<T> mask(const Tensor<T>&, const Mask&, double);
+XTAPE_INSTANTIATE(float)
+XTAPE_INSTANTIATE(double)
+#undef XTAPE_INSTANTIATE
+
+}  // namespace xtape

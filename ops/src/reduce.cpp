@@ -1,0 +1,191 @@
+// Reductions. A reduction over all values, or over the last axes, of a dense array is a plain loop
+// over rows; every other one is an xtensor reducer.
+#include <xtape/ops/reduce.hpp>
+
+#include <cmath>
+#include <limits>
+
+#include <xtape/ops/compare.hpp>
+#include <xtape/ops/elementwise.hpp>
+#include <xtape/ops/shape.hpp>
+
+#include "map.hpp"
+
+namespace xtape {
+
+namespace {
+
+using detail::Body;
+using detail::Dims;
+
+/// Which axes a reduction takes away, and the shapes that it gives.
+struct Reduction {
+  std::array<bool, kMaxRank> reduced{};
+  Dims kept;     // the result with keepdims
+  Dims dropped;  // the result without
+  std::int64_t count = 1;
+  bool trailing = true;  // the reduced axes are the last ones
+
+  Reduction(const char* op, const Dims& shape, const Axes& axes) {
+    reduced.fill(axes.every());
+    for (std::int64_t axis : axes.list()) {
+      bool& mark = reduced[static_cast<std::size_t>(detail::normalize(axis, shape.rank(), op))];
+      if (mark)
+        detail::fail(op, "axes " + to_string(axes.list()) + ": each may be given once only.");
+      mark = true;
+    }
+    for (int i = 0; i < shape.rank(); ++i) {
+      const bool here = (*this)[i];
+      kept.push_back(here ? 1 : shape[i]);
+      if (!here) dropped.push_back(shape[i]);
+      if (here) count *= shape[i];
+      if (!here && i > 0 && (*this)[i - 1]) trailing = false;
+    }
+  }
+  bool operator[](int axis) const { return reduced[static_cast<std::size_t>(axis)]; }
+  const Dims& shape(bool keepdims) const { return keepdims ? kept : dropped; }
+
+  std::string attributes(int rank, bool keepdims) const {
+    Shape axes;
+    for (int i = 0; i < rank; ++i)
+      if ((*this)[i]) axes.push_back(i);
+    return "axes=" + to_string(axes) + (keepdims ? ", keepdims" : "");
+  }
+};
+
+/// Folds f over the reduced axes, in A, and ends each result with `finish`.
+template <class A, class T, class F, class Finish>
+Tensor<T> fold(const Body<T>& x, const Reduction& over, bool keepdims, A start, F f,
+               Finish finish) {
+  auto [out, to] = detail::fresh<T>(over.shape(keepdims));
+  const std::int64_t results = detail::size_of(over.dropped);
+  if (results == 0) return out;
+  if (over.count == 0) {
+    std::fill_n(to, results, finish(start));
+    return out;
+  }
+  if (x.contiguous && over.trailing) {
+    const T* from = x.data;
+    for (std::int64_t i = 0; i < results; ++i) {
+      A total = start;
+      for (std::int64_t k = 0; k < over.count; ++k) total = f(total, static_cast<A>(*from++));
+      to[i] = finish(total);
+    }
+    return out;
+  }
+  std::vector<std::size_t> axes;
+  for (int i = 0; i < x.shape.rank(); ++i)
+    if (over[i]) axes.push_back(static_cast<std::size_t>(i));
+  const auto step = [&](const A& total, const T& v) { return f(total, static_cast<A>(v)); };
+  const xt::xarray<A> totals =
+      xt::reduce(xt::make_xreducer_functor(step, xt::const_value<A>(start), f),
+                 detail::expression(x), axes);
+  std::transform(totals.begin(), totals.end(), to, finish);
+  return out;
+}
+
+/// What a pullback needs to know of its reduction: how to go back to the input's shape.
+struct Undo {
+  Shape full;
+  Shape kept;
+  std::vector<std::int64_t> axes;
+
+  Undo(const Dims& shape, const Reduction& over)
+      : full(detail::to_shape(shape)), kept(detail::to_shape(over.kept)) {
+    for (int i = 0; i < shape.rank(); ++i)
+      if (over[i]) axes.push_back(i);
+  }
+  /// Gives the reduced axes back, with length 1.
+  template <class T>
+  Tensor<T> keep(const Tensor<T>& g) const {
+    return g.shape() == kept ? g : reshape(g, kept);
+  }
+  template <class T>
+  Tensor<T> spread(const Tensor<T>& g) const {
+    return broadcast_to(keep(g), full);
+  }
+};
+
+void check_not_empty(const char* op, const Reduction& over, const Dims& shape) {
+  if (over.count == 0)
+    detail::fail(op, "shape " + detail::to_string(shape) + " over " +
+                         over.attributes(shape.rank(), false) +
+                         ": there is nothing to take it of.");
+}
+
+}  // namespace
+
+template <class T>
+Tensor<T> sum(const Tensor<T>& x, const Axes& axes, bool keepdims) {
+  const Body<T>& b = detail::body(x, "sum");
+  const Reduction over("sum", b.shape, axes);
+  auto value = fold<double>(b, over, keepdims, 0.0, std::plus<double>(),
+                            [](double total) { return static_cast<T>(total); });
+  return record<T>("sum", std::move(value),
+                   {{x, [undo = Undo(b.shape, over)](In<T> g) { return undo.spread(g); }}},
+                   over.attributes(b.shape.rank(), keepdims));
+}
+
+template <class T>
+Tensor<T> mean(const Tensor<T>& x, const Axes& axes, bool keepdims) {
+  const Body<T>& b = detail::body(x, "mean");
+  const Reduction over("mean", b.shape, axes);
+  check_not_empty("mean", over, b.shape);
+  const double n = static_cast<double>(over.count);
+  auto value = fold<double>(b, over, keepdims, 0.0, std::plus<double>(),
+                            [n](double total) { return static_cast<T>(total / n); });
+  return record<T>("mean", std::move(value),
+                   {{x, [undo = Undo(b.shape, over), n](In<T> g) { return undo.spread(g / n); }}},
+                   over.attributes(b.shape.rank(), keepdims));
+}
+
+template <class T>
+Tensor<T> max(const Tensor<T>& x, const Axes& axes, bool keepdims) {
+  const Body<T>& b = detail::body(x, "max");
+  const Reduction over("max", b.shape, axes);
+  check_not_empty("max", over, b.shape);
+  const auto larger = [](T a, T v) { return v > a || std::isnan(v) ? v : a; };  // NaN stays
+  auto value = fold<T>(b, over, keepdims, -std::numeric_limits<T>::infinity(), larger,
+                       [](T largest) { return largest; });
+  auto pullback = [x, undo = Undo(b.shape, over)](In<T> g, In<T> y) {
+    const Mask ties = equal(x, undo.keep(y));
+    const Tensor<T> count = sum(where(ties, Tensor<T>::ones(undo.full), 0), undo.axes, true);
+    return where(ties, undo.keep(g) / count, 0);
+  };
+  return record<T>("max", std::move(value), {{x, std::move(pullback)}},
+                   over.attributes(b.shape.rank(), keepdims));
+}
+
+template <class T>
+Tensor<T> logsumexp(const Tensor<T>& x, const Axes& axes, bool keepdims) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const Body<T>& b = detail::body(x, "logsumexp");
+  const Reduction over("logsumexp", b.shape, axes);
+  const Undo undo(b.shape, over);
+  const auto finite_or_zero = [inf](In<T> v) { return where((v < inf) & (v > -inf), v, 0); };
+  Tensor<T> value;
+  if (over.count == 0) {
+    value = Tensor<T>::full(detail::to_shape(over.shape(keepdims)), -inf);
+  } else {
+    const Tensor<T> constant = stop_gradient(x);
+    const Tensor<T> shift = finite_or_zero(max(constant, undo.axes, true));
+    value = log(sum(exp(constant - shift), undo.axes, true)) + shift;
+    value = reshape(value, detail::to_shape(over.shape(keepdims)));
+  }
+  auto pullback = [x, undo, finite_or_zero](In<T> g, In<T> y) {
+    return chain(undo.keep(g), exp(x - finite_or_zero(undo.keep(y))));
+  };
+  return record<T>("logsumexp", std::move(value), {{x, std::move(pullback)}},
+                   over.attributes(b.shape.rank(), keepdims));
+}
+
+#define XTAPE_INSTANTIATE(T)                                         \
+  template Tensor<T> sum(const Tensor<T>&, const Axes&, bool);       \
+  template Tensor<T> mean(const Tensor<T>&, const Axes&, bool);      \
+  template Tensor<T> max(const Tensor<T>&, const Axes&, bool);       \
+  template Tensor<T> logsumexp(const Tensor<T>&, const Axes&, bool);
+XTAPE_INSTANTIATE(float)
+XTAPE_INSTANTIATE(double)
+#undef XTAPE_INSTANTIATE
+
+}  // namespace xtape

@@ -1,0 +1,243 @@
+// Views, and ops that move values.
+#include <xtape/ops/shape.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include <xtape/record.hpp>
+
+#include "xt.hpp"
+
+namespace xtape {
+
+namespace {
+
+using detail::body;
+using detail::Body;
+using detail::Dims;
+using detail::fail;
+using detail::normalize;
+
+/// Strides that show x's values under another shape, if any do: axes may be split, and merged where
+/// they lie without a gap.
+template <class E>
+std::optional<Dims> strides_for(const Body<E>& x, const Dims& shape) {
+  if (x.contiguous) return detail::contiguous_strides(shape);
+  Dims old_shape, old_strides, result;
+  for (int i = 0; i < x.shape.rank(); ++i) {
+    if (x.shape[i] == 1) continue;
+    old_shape.push_back(x.shape[i]);
+    old_strides.push_back(x.strides[i]);
+  }
+  result.resize(shape.rank());
+  int from = 0, to = 0;
+  while (from < old_shape.rank() && to < shape.rank()) {
+    // The shortest runs of old and of new axes that hold equally many values.
+    int from_end = from + 1, to_end = to + 1;
+    std::int64_t old_size = old_shape[from], new_size = shape[to];
+    while (old_size != new_size) {
+      if (old_size < new_size)
+        old_size *= old_shape[from_end++];
+      else
+        new_size *= shape[to_end++];
+    }
+    for (int i = from; i + 1 < from_end; ++i)
+      if (old_strides[i] != old_shape[i + 1] * old_strides[i + 1]) return std::nullopt;
+    std::int64_t step = old_strides[from_end - 1];
+    for (int i = to_end - 1; i >= to; --i) {
+      result[i] = step;
+      step *= shape[i];
+    }
+    from = from_end;
+    to = to_end;
+  }
+  for (; to < shape.rank(); ++to) result[to] = 1;  // only axes of length 1 are left
+  return result;
+}
+
+template <class E>
+Array<E> gathered(const Array<E>& x) {
+  const Body<E>& b = *x.raw();
+  auto [out, to] = detail::fresh<E>(b.shape);
+  E* first = to;
+  detail::read_values(b, [&](auto from) { std::copy_n(from, b.size, first); });
+  return out;
+}
+
+/// The wanted shape, with -1 replaced by the length that is left.
+Dims resolve(const Shape& wanted, const Dims& from, const char* op) {
+  Shape shape = wanted;
+  const std::string both = "shape " + detail::to_string(from) + " to " + to_string(wanted) + ": ";
+  const auto unknown = std::find(shape.begin(), shape.end(), -1);
+  if (unknown != shape.end()) {
+    *unknown = 1;
+    const std::int64_t known = detail::size_of(detail::to_dims(shape, op));
+    if (known == 0 || detail::size_of(from) % known != 0)
+      fail(op, both + "the length for -1 cannot be found.");
+    *unknown = detail::size_of(from) / known;
+  }
+  const Dims dims = detail::to_dims(shape, op);
+  if (detail::size_of(dims) != detail::size_of(from))
+    fail(op, both + "the number of values must stay the same.");
+  return dims;
+}
+
+template <class E>
+Array<E> reshaped(const Array<E>& x, const Shape& wanted) {
+  const Body<E>& b = body(x, "reshape");
+  const Dims shape = resolve(wanted, b.shape, "reshape");
+  if (const auto strides = strides_for(b, shape)) return detail::view(x, shape, *strides);
+  const Array<E> copy = gathered(x);
+  return detail::view(copy, shape, detail::contiguous_strides(shape));
+}
+
+std::string axis_text(int axis) { return "axis=" + std::to_string(axis); }
+
+}  // namespace
+
+template <class T>
+Tensor<T> contiguous(const Tensor<T>& x) {
+  if (body(x, "contiguous").contiguous) return x;
+  return record<T>("contiguous", gathered<T>(x), {{x, [](In<T> g) { return g; }}});
+}
+
+template <class T>
+Tensor<T> reshape(const Tensor<T>& x, const Shape& shape) {
+  return record<T>("reshape", reshaped<T>(x, shape),
+                   {{x, [from = x.shape()](In<T> g) { return reshape(g, from); }}});
+}
+
+Mask reshape(const Mask& x, const Shape& shape) { return reshaped(x, shape); }
+
+template <class T>
+Tensor<T> transpose(const Tensor<T>& x) {
+  const int rank = body(x, "transpose").shape.rank();
+  if (rank < 2)
+    fail("transpose", "shape " + to_string(x.shape()) + ": at least two axes are required.");
+  std::vector<std::int64_t> order;
+  for (int i = 0; i < rank; ++i) order.push_back(i);
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return transpose(x, order);
+}
+
+template <class T>
+Tensor<T> transpose(const Tensor<T>& x, const Axes& axes) {
+  const Body<T>& b = body(x, "transpose");
+  const std::vector<std::int64_t>& order = axes.list();
+  const std::string text = to_string(order);
+  std::vector<std::int64_t> inverse(order.size(), -1);
+  Dims shape, strides;
+  bool permutation = static_cast<int>(order.size()) == b.shape.rank();
+  for (std::size_t i = 0; permutation && i < order.size(); ++i) {
+    const int from = normalize(order[i], b.shape.rank(), "transpose");
+    permutation = inverse[static_cast<std::size_t>(from)] < 0;
+    inverse[static_cast<std::size_t>(from)] = static_cast<std::int64_t>(i);
+    shape.push_back(b.shape[from]);
+    strides.push_back(b.strides[from]);
+  }
+  if (!permutation)
+    fail("transpose", "order " + text + " for shape " + detail::to_string(b.shape) +
+                          ": each axis is required once.");
+  return record<T>("transpose", detail::view<T>(x, shape, strides),
+                   {{x, [inverse](In<T> g) { return transpose(g, inverse); }}}, "order=" + text);
+}
+
+template <class T>
+Tensor<T> unsqueeze(const Tensor<T>& x, Axis axis) {
+  const Body<T>& b = body(x, "unsqueeze");
+  const int at = normalize(axis, b.shape.rank() + 1, "unsqueeze");
+  if (b.shape.rank() == kMaxRank)
+    fail("unsqueeze", "shape " + detail::to_string(b.shape) + " has all the axes that are possible.");
+  Dims shape, strides;
+  for (int i = 0; i <= b.shape.rank(); ++i) {
+    if (i == at) {
+      shape.push_back(1);
+      strides.push_back(1);
+    }
+    if (i == b.shape.rank()) break;
+    shape.push_back(b.shape[i]);
+    strides.push_back(b.strides[i]);
+  }
+  return record<T>("unsqueeze", detail::view<T>(x, shape, strides),
+                   {{x, [at](In<T> g) { return squeeze(g, at); }}}, axis_text(at));
+}
+
+template <class T>
+Tensor<T> squeeze(const Tensor<T>& x, const Axes& axes) {
+  const Body<T>& b = body(x, "squeeze");
+  std::array<bool, kMaxRank> out{};
+  for (std::int64_t axis : axes.list()) {
+    const int at = normalize(axis, b.shape.rank(), "squeeze");
+    if (b.shape[at] != 1)
+      fail("squeeze", "axis " + std::to_string(axis) + " of shape " + detail::to_string(b.shape) +
+                          ": its length must be 1.");
+    out[static_cast<std::size_t>(at)] = true;
+  }
+  Dims shape, strides;
+  for (int i = 0; i < b.shape.rank(); ++i) {
+    if (out[static_cast<std::size_t>(i)] || (axes.every() && b.shape[i] == 1)) continue;
+    shape.push_back(b.shape[i]);
+    strides.push_back(b.strides[i]);
+  }
+  return record<T>("squeeze", detail::view<T>(x, shape, strides),
+                   {{x, [from = x.shape()](In<T> g) { return reshape(g, from); }}});
+}
+
+template <class T>
+Tensor<T> slice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_t stop,
+                std::int64_t step) {
+  const Body<T>& b = body(x, "slice");
+  const int at = normalize(axis, b.shape.rank(), "slice");
+  if (step < 1)
+    fail("slice", "step " + std::to_string(step) + ": it must be at least 1.");
+  const std::int64_t length = b.shape[at];
+  const auto inside = [length](std::int64_t i) {
+    return std::clamp<std::int64_t>(i < 0 ? i + length : i, 0, length);
+  };
+  const std::int64_t from = inside(start);
+  const std::int64_t to = std::max(from, inside(stop));
+  Dims shape = b.shape, strides = b.strides;
+  shape[at] = (to - from) / step + ((to - from) % step != 0 ? 1 : 0);
+  // A step over all there is could not be multiplied safely, and is never taken.
+  strides[at] = shape[at] > 1 ? b.strides[at] * step : b.strides[at];
+  const std::int64_t offset = shape[at] > 0 ? from * b.strides[at] : 0;
+  return record<T>("slice", detail::view<T>(x, shape, strides, offset),
+                   {{x,
+                     [at, from, length, step](In<T> g) {
+                       return unslice(g, at, from, length, step);
+                     }}},
+                   axis_text(at) + ", start=" + std::to_string(from) + ", stop=" +
+                       std::to_string(to) + ", step=" + std::to_string(step));
+}
+
+template <class T>
+Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& wanted) {
+  const Body<T>& b = body(x, "broadcast_to");
+  const Dims shape = detail::to_dims(wanted, "broadcast_to");
+  if (shape == b.shape) return x;
+  const int extra = shape.rank() - b.shape.rank();
+  if (extra < 0 || detail::broadcast(b.shape, shape, "broadcast_to") != shape)
+    fail("broadcast_to", "shape " + detail::to_string(b.shape) + " to " + to_string(wanted) +
+                             ": lengths, counted from the last axis, must be equal or 1.");
+  Dims strides;
+  for (int i = 0; i < shape.rank(); ++i)
+    strides.push_back(i < extra || b.shape[i - extra] != shape[i] ? 0 : b.strides[i - extra]);
+  return record<T>("broadcast_to", detail::view<T>(x, shape, strides),
+                   {{x, [](In<T> g) { return g; }}});
+}
+
+#define XTAPE_INSTANTIATE(T)                                                                \
+  template Tensor<T> contiguous(const Tensor<T>&);                                          \
+  template Tensor<T> reshape(const Tensor<T>&, const Shape&);                               \
+  template Tensor<T> transpose(const Tensor<T>&);                                           \
+  template Tensor<T> transpose(const Tensor<T>&, const Axes&);                              \
+  template Tensor<T> unsqueeze(const Tensor<T>&, Axis);                                     \
+  template Tensor<T> squeeze(const Tensor<T>&, const Axes&);                                \
+  template Tensor<T> slice(const Tensor<T>&, Axis, std::int64_t, std::int64_t, std::int64_t); \
+  template Tensor<T> broadcast_to(const Tensor<T>&, const Shape&);
+XTAPE_INSTANTIATE(float)
+XTAPE_INSTANTIATE(double)
+#undef XTAPE_INSTANTIATE
+
+}  // namespace xtape

@@ -67,7 +67,7 @@ void flatten(const Nested<E>& item, std::size_t depth, const Shape& shape, std::
 template <class E>
 void destroy(Body<E>* body) noexcept {
   if (Body<E>* owner = body->owner) {  // an owner is never a view: no recursion beyond this
-    if (owner->references.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(owner);
+    if (release(*owner)) destroy(owner);
   } else if (body->data != body->local) {
     ::operator delete(const_cast<E*>(body->data), std::align_val_t{kAlignment});
   }

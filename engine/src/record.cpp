@@ -76,6 +76,11 @@ Tensor<T> record(const char* name, Tensor<T> value, std::initializer_list<Input<
 }
 
 template <class T>
+bool is_recorded(const Tensor<T>& x) noexcept {
+  return detail::find_recording(x).state != nullptr;
+}
+
+template <class T>
 std::vector<Tensor<T>> record_joint(const char* name, std::vector<Tensor<T>> values,
                                     const std::vector<Tensor<T>>& inputs,
                                     JointPullback<T> pullback, std::string attributes) {
@@ -126,6 +131,7 @@ Tensor<T> record_fused(const char* name, Tensor<T> value, const std::vector<Tens
 }
 
 #define XTAPE_INSTANTIATE(T)                                                                     \
+  template bool is_recorded(const Tensor<T>&) noexcept;                                          \
   template Tensor<T> record(const char*, Tensor<T>, std::initializer_list<Input<T>>,             \
                             std::string);                                                        \
   template std::vector<Tensor<T>> record_joint(const char*, std::vector<Tensor<T>>,              \

@@ -42,8 +42,8 @@ std::int64_t line_on(const TapeState<T>& tape, const char* op, const char* role,
 /// Sums a cotangent over the axes along which an input of this shape was broadcast.
 template <class T>
 Tensor<T> sum_to(Tensor<T> g, const Dims& shape, const char* op) {
-  const Dims given = body(g, op).shape;
-  if (given == shape) return g;
+  if (body(g, op).shape == shape) return g;
+  const Dims given = g.raw()->shape;
   const int extra = given.rank() - shape.rank();
   std::vector<std::int64_t> axes;
   bool reducible = extra >= 0;

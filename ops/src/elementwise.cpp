@@ -46,8 +46,10 @@ Tensor<T> neg(const Tensor<T>& x) {
 
 template <class T>
 Tensor<T> chain(const Tensor<T>& g, Arg<T> d) {
-  return record<T>("chain",
-                   zip("chain", g, d, [](T x, T y) { return x == 0 ? T(0) : x * y; }),
+  Tensor<T> value = zip("chain", g, d, [](T x, T y) { return x == 0 ? T(0) : x * y; });
+  // Sweeps call it most, and few are recorded: do not capture what nobody will read.
+  if (!is_recorded(g) && !is_recorded(d)) return value;
+  return record<T>("chain", std::move(value),
                    {{g, [d](In<T> h) { return chain(h, d); }},
                     {d, [g](In<T> h) { return chain(h, g); }}});
 }

@@ -49,6 +49,14 @@ struct Body {
   E local[kLocal];
 };
 
+/// Drops one reference; true when it was the last. The only holder needs no atomic subtraction,
+/// which costs more than all the rest of dropping a tensor.
+template <class E>
+bool release(Body<E>& body) noexcept {
+  return body.references.load(std::memory_order_acquire) == 1 ||
+         body.references.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
 /// Gives a body back when the last array that holds it lets go.
 template <class E>
 XTAPE_API void destroy(Body<E>* body) noexcept;
@@ -109,8 +117,7 @@ class XTAPE_API Array {
     return *this;
   }
   ~Array() {
-    if (body_ && body_->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      detail::destroy(body_);
+    if (body_ && detail::release(*body_)) detail::destroy(body_);
   }
 
   bool has_value() const noexcept { return body_ != nullptr; }

@@ -33,6 +33,10 @@ template <class T>
 XTAPE_API Tensor<T> record(const char* name, Tensor<T> value,
                            std::initializer_list<Input<T>> inputs, std::string attributes = {});
 
+/// True when ops on x are written on a tape: it stands on one that lives and is not paused.
+template <class T>
+XTAPE_API bool is_recorded(const Tensor<T>& x) noexcept;
+
 /// A rule for all inputs at once: the cotangent of each output, and which inputs need theirs, to
 /// one cotangent per input (those not needed are not looked at).
 template <class T>

@@ -31,8 +31,8 @@ Body<E>* new_body(const Dims& shape) {
   body->data = body->local;
   if (body->size > static_cast<std::int64_t>(Body<E>::kLocal)) {
     try {
-      body->data = static_cast<E*>(::operator new(static_cast<std::size_t>(body->size) * sizeof(E),
-                                                  std::align_val_t{kAlignment}));
+      body->data = static_cast<E*>(::operator new (static_cast<std::size_t>(body->size) * sizeof(E),
+                                                   std::align_val_t{kAlignment}));
     } catch (...) {
       free_block(body);
       throw;
@@ -69,7 +69,7 @@ void destroy(Body<E>* body) noexcept {
   if (Body<E>* owner = body->owner) {  // an owner is never a view: no recursion beyond this
     if (release(*owner)) destroy(owner);
   } else if (body->data != body->local) {
-    ::operator delete(const_cast<E*>(body->data), std::align_val_t{kAlignment});
+    ::operator delete (const_cast<E*>(body->data), std::align_val_t{kAlignment});
   }
   body->~Body<E>();
   free_block(body);
@@ -109,9 +109,8 @@ template <class E>
 Array<E>::Array(const Shape& shape, const std::vector<E>& values) {
   const detail::Dims dims = detail::to_dims(shape, "Tensor");
   if (detail::size_of(dims) != static_cast<std::int64_t>(values.size()))
-    detail::fail("Tensor", std::to_string(values.size()) + " values for shape " +
-                               to_string(shape) + ": it needs " +
-                               std::to_string(detail::size_of(dims)) + ".");
+    detail::fail("Tensor", std::to_string(values.size()) + " values for shape " + to_string(shape) +
+                               ": it needs " + std::to_string(detail::size_of(dims)) + ".");
   auto made = detail::fresh<E>(dims);
   std::copy(values.begin(), values.end(), made.data);
   *this = std::move(made.array);
@@ -178,12 +177,12 @@ E Array<E>::at(const std::vector<std::int64_t>& position) const {
   return x.data[offset];
 }
 
-#define XTAPE_INSTANTIATE(E)                                                    \
-  template class Array<E>;                                                      \
-  namespace detail {                                                            \
-  template void destroy(Body<E>*) noexcept;                                     \
-  template Body<E>* scalar(E);                                                  \
-  template Fresh<E> fresh(const Dims&);                                         \
+#define XTAPE_INSTANTIATE(E)                                                       \
+  template class Array<E>;                                                         \
+  namespace detail {                                                               \
+  template void destroy(Body<E>*) noexcept;                                        \
+  template Body<E>* scalar(E);                                                     \
+  template Fresh<E> fresh(const Dims&);                                            \
   template Array<E> view(const Array<E>&, const Dims&, const Dims&, std::int64_t); \
   }
 XTAPE_INSTANTIATE(float)

@@ -148,7 +148,8 @@ GradientReport check_gradients(const Function<T>& f, const Tensors<T>& inputs,
     for (const Tensor<T>& x : inputs) directions.push_back(random.normal<T>(x.shape()));
     GradientCheck<T> second = options;
     second.analytic = {};
-    message = check_first<T>(directional_gradient(f, seed, directions), inputs, Tensor<T>(1), second);
+    message =
+        check_first<T>(directional_gradient(f, seed, directions), inputs, Tensor<T>(1), second);
     if (!message.empty()) message = "second order, " + message;
   }
   return {message.empty(), message};

@@ -131,8 +131,8 @@ std::string to_dot(const Tape<T>& tape) {
   return out.str();
 }
 
-#define XTAPE_INSTANTIATE(E)                                            \
-  template std::ostream& operator<<(std::ostream&, const Array<E>&);    \
+#define XTAPE_INSTANTIATE(E)                                         \
+  template std::ostream& operator<<(std::ostream&, const Array<E>&); \
   template std::string to_string(const Array<E>&);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)
@@ -140,9 +140,9 @@ XTAPE_INSTANTIATE(bool)
 XTAPE_INSTANTIATE(std::int64_t)
 #undef XTAPE_INSTANTIATE
 
-#define XTAPE_INSTANTIATE(T)                                            \
-  template std::ostream& operator<<(std::ostream&, const Tape<T>&);     \
-  template std::string to_string(const Tape<T>&);                       \
+#define XTAPE_INSTANTIATE(T)                                        \
+  template std::ostream& operator<<(std::ostream&, const Tape<T>&); \
+  template std::string to_string(const Tape<T>&);                   \
   template std::string to_dot(const Tape<T>&);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

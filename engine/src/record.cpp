@@ -82,8 +82,8 @@ bool is_recorded(const Tensor<T>& x) noexcept {
 
 template <class T>
 std::vector<Tensor<T>> record_joint(const char* name, std::vector<Tensor<T>> values,
-                                    const std::vector<Tensor<T>>& inputs,
-                                    JointPullback<T> pullback, std::string attributes) {
+                                    const std::vector<Tensor<T>>& inputs, JointPullback<T> pullback,
+                                    std::string attributes) {
   for (const Tensor<T>& value : values) detail::body(value, name);
   TapeState<T>* tape = tape_of(name, inputs);
   if (!tape || values.empty()) return values;
@@ -130,14 +130,13 @@ Tensor<T> record_fused(const char* name, Tensor<T> value, const std::vector<Tens
                          std::move(attributes))[0];
 }
 
-#define XTAPE_INSTANTIATE(T)                                                                     \
-  template bool is_recorded(const Tensor<T>&) noexcept;                                          \
-  template Tensor<T> record(const char*, Tensor<T>, std::initializer_list<Input<T>>,             \
-                            std::string);                                                        \
-  template std::vector<Tensor<T>> record_joint(const char*, std::vector<Tensor<T>>,              \
-                                               const std::vector<Tensor<T>>&, JointPullback<T>,  \
-                                               std::string);                                     \
-  template Tensor<T> record_fused(const char*, Tensor<T>, const std::vector<Tensor<T>>&,         \
+#define XTAPE_INSTANTIATE(T)                                                                       \
+  template bool is_recorded(const Tensor<T>&) noexcept;                                            \
+  template Tensor<T> record(const char*, Tensor<T>, std::initializer_list<Input<T>>, std::string); \
+  template std::vector<Tensor<T>> record_joint(const char*, std::vector<Tensor<T>>,                \
+                                               const std::vector<Tensor<T>>&, JointPullback<T>,    \
+                                               std::string);                                       \
+  template Tensor<T> record_fused(const char*, Tensor<T>, const std::vector<Tensor<T>>&,           \
                                   Composition<T>, FastPullback<T>, std::string);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

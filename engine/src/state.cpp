@@ -91,7 +91,8 @@ void release_state(TapeState<T>* state) noexcept {
 template <class T>
 TapeState<T>* join(const char* op, TapeState<T>* a, TapeState<T>* b) {
   if (!a || !b || a == b) return a ? a : b;
-  const bool a_first = a->epoch.load(std::memory_order_relaxed) < b->epoch.load(std::memory_order_relaxed);
+  const bool a_first =
+      a->epoch.load(std::memory_order_relaxed) < b->epoch.load(std::memory_order_relaxed);
   TapeState<T>* older = a_first ? a : b;
   TapeState<T>* younger = a_first ? b : a;
   const std::string where = "[" + std::string(op) + "] ";
@@ -104,8 +105,9 @@ TapeState<T>* join(const char* op, TapeState<T>* a, TapeState<T>* b) {
                            "mixes tensors of two living tapes: put all variables on one tape, or "
                            "pass stop_gradient of one of the tensors.");
   if (younger->sweeps > 0)
-    throw std::logic_error(where + "mixes tapes while the gradient of one of them is computed: "
-                                   "a pullback may use its inputs and its output only.");
+    throw std::logic_error(where +
+                           "mixes tapes while the gradient of one of them is computed: "
+                           "a pullback may use its inputs and its output only.");
   append(*older, *younger);
   return older;
 }
@@ -129,12 +131,12 @@ Tensor<T> write_variable(TapeState<T>& tape, const Tensor<T>& x, const std::stri
   return value;
 }
 
-#define XTAPE_INSTANTIATE(T)                                                          \
-  template TapeState<T>* acquire_state(Keep, bool);                                   \
-  template void clear_state(TapeState<T>&) noexcept;                                  \
-  template void release_state(TapeState<T>*) noexcept;                                \
-  template TapeState<T>* join(const char*, TapeState<T>*, TapeState<T>*);             \
-  template Tensor<T> alias(const Tensor<T>&);                                         \
+#define XTAPE_INSTANTIATE(T)                                              \
+  template TapeState<T>* acquire_state(Keep, bool);                       \
+  template void clear_state(TapeState<T>&) noexcept;                      \
+  template void release_state(TapeState<T>*) noexcept;                    \
+  template TapeState<T>* join(const char*, TapeState<T>*, TapeState<T>*); \
+  template Tensor<T> alias(const Tensor<T>&);                             \
   template Tensor<T> write_variable(TapeState<T>&, const Tensor<T>&, const std::string&);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

@@ -150,9 +150,7 @@ class Backward {
   using Passed = std::vector<Contribution<T>>;
 
   std::size_t index(std::int64_t line) const { return static_cast<std::size_t>(line - first_); }
-  bool inside(std::int64_t line) const {
-    return line >= first_ && index(line) < needed_.size();
-  }
+  bool inside(std::int64_t line) const { return line >= first_ && index(line) < needed_.size(); }
   Edge<T>& edge(const Line<T>& line, int i) { return tape_.edges[line.first_edge + i]; }
   bool reaches(const Edge<T>& edge) const { return inside(edge.line) && needed_[index(edge.line)]; }
 

@@ -99,8 +99,9 @@ std::int64_t Tape<T>::line(In<T> x) const {
   detail::body(x, "line");
   const detail::Spot<T> spot = detail::find(x);
   if (spot.state != &tape)
-    throw std::logic_error("[line] the tensor does not stand on this tape: give one of its "
-                           "variables, or what was computed from them.");
+    throw std::logic_error(
+        "[line] the tensor does not stand on this tape: give one of its "
+        "variables, or what was computed from them.");
   return spot.line;
 }
 

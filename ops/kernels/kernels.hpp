@@ -1,4 +1,5 @@
-// The table of kernels: the loops that most of the time goes to, one set for each kind of processor.
+// The table of kernels: the loops that most of the time goes to, one set for each kind of
+// processor.
 #pragma once
 
 #include <cstdint>

@@ -107,8 +107,7 @@ Tensor<T> differential_lambda(const Tensor<T>& q1, const Tensor<T>& k1, const Te
 }
 
 double lambda_init(std::int64_t layer) {
-  if (layer < 1)
-    fail("lambda_init", "layer " + std::to_string(layer) + ": layers count from 1.");
+  if (layer < 1) fail("lambda_init", "layer " + std::to_string(layer) + ": layers count from 1.");
   return 0.8 - 0.6 * std::exp(-0.3 * static_cast<double>(layer - 1));
 }
 

@@ -51,7 +51,9 @@ Tensor<T> select(const char* op, const Mask& condition, const Tensor<T>& a, cons
   T* to = data;
   const std::int64_t n = detail::size_of(shape);
   // Plain loops where the mask has the result's layout, and so have both sides, or are one number.
-  const auto dense = [&](const auto& operand) { return operand.contiguous && operand.shape == shape; };
+  const auto dense = [&](const auto& operand) {
+    return operand.contiguous && operand.shape == shape;
+  };
   if (dense(c) && (dense(x) || x.size == 1) && (dense(y) || y.size == 1)) {
     const std::int64_t dx = x.size == 1 ? 0 : 1;
     const std::int64_t dy = y.size == 1 ? 0 : 1;
@@ -105,12 +107,12 @@ Mask causal_mask(std::int64_t queries, std::int64_t keys) {
   return out;
 }
 
-#define XTAPE_INSTANTIATE(T)                                              \
-  template Mask less(const Tensor<T>&, Arg<T>);                           \
-  template Mask less_equal(const Tensor<T>&, Arg<T>);                     \
-  template Mask equal(const Tensor<T>&, Arg<T>);                          \
-  template Tensor<T> where(const Mask&, const Tensor<T>&, Arg<T>);        \
-  template Tensor<T> where(const Mask&, double, const Tensor<T>&);        \
+#define XTAPE_INSTANTIATE(T)                                       \
+  template Mask less(const Tensor<T>&, Arg<T>);                    \
+  template Mask less_equal(const Tensor<T>&, Arg<T>);              \
+  template Mask equal(const Tensor<T>&, Arg<T>);                   \
+  template Tensor<T> where(const Mask&, const Tensor<T>&, Arg<T>); \
+  template Tensor<T> where(const Mask&, double, const Tensor<T>&); \
   template Tensor<T> mask(const Tensor<T>&, const Mask&, double);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

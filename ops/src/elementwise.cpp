@@ -26,9 +26,9 @@ Tensor<T> sub(const Tensor<T>& a, Arg<T> b) {
 
 template <class T>
 Tensor<T> mul(const Tensor<T>& a, Arg<T> b) {
-  return record<T>("mul", zip("mul", a, b, [](T x, T y) { return x * y; }),
-                   {{a, [b](In<T> g) { return chain(g, b); }},
-                    {b, [a](In<T> g) { return chain(g, a); }}});
+  return record<T>(
+      "mul", zip("mul", a, b, [](T x, T y) { return x * y; }),
+      {{a, [b](In<T> g) { return chain(g, b); }}, {b, [a](In<T> g) { return chain(g, a); }}});
 }
 
 template <class T>
@@ -40,8 +40,7 @@ Tensor<T> div(const Tensor<T>& a, Arg<T> b) {
 
 template <class T>
 Tensor<T> neg(const Tensor<T>& x) {
-  return record<T>("neg", map("neg", x, [](T v) { return -v; }),
-                   {{x, [](In<T> g) { return -g; }}});
+  return record<T>("neg", map("neg", x, [](T v) { return -v; }), {{x, [](In<T> g) { return -g; }}});
 }
 
 template <class T>
@@ -49,9 +48,9 @@ Tensor<T> chain(const Tensor<T>& g, Arg<T> d) {
   Tensor<T> value = zip("chain", g, d, [](T x, T y) { return x == 0 ? T(0) : x * y; });
   // Sweeps call it most, and few are recorded: do not capture what nobody will read.
   if (!is_recorded(g) && !is_recorded(d)) return value;
-  return record<T>("chain", std::move(value),
-                   {{g, [d](In<T> h) { return chain(h, d); }},
-                    {d, [g](In<T> h) { return chain(h, g); }}});
+  return record<T>(
+      "chain", std::move(value),
+      {{g, [d](In<T> h) { return chain(h, d); }}, {d, [g](In<T> h) { return chain(h, g); }}});
 }
 
 template <class T>
@@ -111,20 +110,20 @@ Tensor<T> relu(const Tensor<T>& x) {
                    {{x, [x](In<T> g) { return where(x <= 0, 0, g); }}});
 }
 
-#define XTAPE_INSTANTIATE(T)                             \
-  template Tensor<T> add(const Tensor<T>&, Arg<T>);      \
-  template Tensor<T> sub(const Tensor<T>&, Arg<T>);      \
-  template Tensor<T> mul(const Tensor<T>&, Arg<T>);      \
-  template Tensor<T> div(const Tensor<T>&, Arg<T>);      \
-  template Tensor<T> neg(const Tensor<T>&);              \
-  template Tensor<T> chain(const Tensor<T>&, Arg<T>);    \
-  template Tensor<T> exp(const Tensor<T>&);              \
-  template Tensor<T> log(const Tensor<T>&);              \
-  template Tensor<T> sqrt(const Tensor<T>&);             \
-  template Tensor<T> square(const Tensor<T>&);           \
-  template Tensor<T> pow(const Tensor<T>&, Arg<T>);      \
-  template Tensor<T> tanh(const Tensor<T>&);             \
-  template Tensor<T> sigmoid(const Tensor<T>&);          \
+#define XTAPE_INSTANTIATE(T)                          \
+  template Tensor<T> add(const Tensor<T>&, Arg<T>);   \
+  template Tensor<T> sub(const Tensor<T>&, Arg<T>);   \
+  template Tensor<T> mul(const Tensor<T>&, Arg<T>);   \
+  template Tensor<T> div(const Tensor<T>&, Arg<T>);   \
+  template Tensor<T> neg(const Tensor<T>&);           \
+  template Tensor<T> chain(const Tensor<T>&, Arg<T>); \
+  template Tensor<T> exp(const Tensor<T>&);           \
+  template Tensor<T> log(const Tensor<T>&);           \
+  template Tensor<T> sqrt(const Tensor<T>&);          \
+  template Tensor<T> square(const Tensor<T>&);        \
+  template Tensor<T> pow(const Tensor<T>&, Arg<T>);   \
+  template Tensor<T> tanh(const Tensor<T>&);          \
+  template Tensor<T> sigmoid(const Tensor<T>&);       \
   template Tensor<T> relu(const Tensor<T>&);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

@@ -1,5 +1,5 @@
-// Ops of shape.hpp that write their values: unslice, split, concatenate, gather and scatter_add. They
-// see an array as [outer, axis, inner] and copy runs of `inner` values.
+// Ops of shape.hpp that write their values: unslice, split, concatenate, gather and scatter_add.
+// They see an array as [outer, axis, inner] and copy runs of `inner` values.
 #include <algorithm>
 #include <string>
 
@@ -53,7 +53,8 @@ Tensor<T> unslice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_
   const Body<T>& b = body(x, "unslice");
   const int at = normalize(axis, b.shape.rank(), "unslice");
   const std::int64_t n = b.shape[at];
-  if (start < 0 || size < 0 || step < 1 || (n > 0 && (n - 1 > (size - 1 - start) / step || start >= size)))
+  if (start < 0 || size < 0 || step < 1 ||
+      (n > 0 && (n - 1 > (size - 1 - start) / step || start >= size)))
     fail("unslice", std::to_string(n) + " values from " + std::to_string(start) + " in steps of " +
                         std::to_string(step) + " on an axis of length " + std::to_string(size) +
                         ": they must fit, and the step be at least 1.");
@@ -68,13 +69,14 @@ Tensor<T> unslice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_
       for (std::int64_t i = 0; i < n; ++i)
         from = copy_run(from, sides.inner, first + (o * size + start + i * step) * sides.inner);
   });
-  return record<T>("unslice", std::move(out),
-                   {{x,
-                     [at, start, n, step](In<T> g) {
-                       return slice(g, at, start, n == 0 ? start : start + (n - 1) * step + 1, step);
-                     }}},
-                   axis_text(at) + ", start=" + std::to_string(start) + ", size=" +
-                       std::to_string(size) + ", step=" + std::to_string(step));
+  return record<T>(
+      "unslice", std::move(out),
+      {{x,
+        [at, start, n, step](In<T> g) {
+          return slice(g, at, start, n == 0 ? start : start + (n - 1) * step + 1, step);
+        }}},
+      axis_text(at) + ", start=" + std::to_string(start) + ", size=" + std::to_string(size) +
+          ", step=" + std::to_string(step));
 }
 
 template <class T>
@@ -173,9 +175,9 @@ Tensor<T> gather(const Tensor<T>& x, const Index& index, Axis axis) {
     std::copy(kept.template begin<xt::layout_type::row_major>(),
               kept.template end<xt::layout_type::row_major>(), to);
   }
-  return record<T>(
-      "gather", std::move(out),
-      {{x, [index, size, at](In<T> g) { return scatter_add(g, index, size, at); }}}, axis_text(at));
+  return record<T>("gather", std::move(out),
+                   {{x, [index, size, at](In<T> g) { return scatter_add(g, index, size, at); }}},
+                   axis_text(at));
 }
 
 template <class T>
@@ -183,14 +185,14 @@ Tensor<T> scatter_add(const Tensor<T>& x, const Index& index, std::int64_t size,
   const Body<T>& b = body(x, "scatter_add");
   const Dims& along = body(index, "scatter_add").shape;
   const int rank = b.shape.rank() - along.rank() + 1;  // of the result
-  const std::string given =
-      "x of shape " + detail::to_string(b.shape) + " with an index of shape " + detail::to_string(along);
+  const std::string given = "x of shape " + detail::to_string(b.shape) +
+                            " with an index of shape " + detail::to_string(along);
   if (rank < 1) fail("scatter_add", given + ": x must have all axes of the index.");
   const int at = normalize(axis, rank, "scatter_add");
   for (int i = 0; i < along.rank(); ++i)
     if (b.shape[at + i] != along[i])
-      fail("scatter_add", given + " on axis " + std::to_string(at) +
-                              ": x must have the axes of the index there.");
+      fail("scatter_add",
+           given + " on axis " + std::to_string(at) + ": x must have the axes of the index there.");
   const std::vector<std::int64_t> positions = index.values();
   check_positions("scatter_add", positions, size);
   Shape wanted = x.shape();
@@ -212,11 +214,11 @@ Tensor<T> scatter_add(const Tensor<T>& x, const Index& index, std::int64_t size,
                    {{x, [index, at](In<T> g) { return gather(g, index, at); }}}, axis_text(at));
 }
 
-#define XTAPE_INSTANTIATE(T)                                                                      \
-  template Tensor<T> unslice(const Tensor<T>&, Axis, std::int64_t, std::int64_t, std::int64_t);   \
+#define XTAPE_INSTANTIATE(T)                                                                       \
+  template Tensor<T> unslice(const Tensor<T>&, Axis, std::int64_t, std::int64_t, std::int64_t);    \
   template std::vector<Tensor<T>> split(const Tensor<T>&, const std::vector<std::int64_t>&, Axis); \
-  template Tensor<T> concatenate(const std::vector<Tensor<T>>&, Axis);                            \
-  template Tensor<T> gather(const Tensor<T>&, const Index&, Axis);                                \
+  template Tensor<T> concatenate(const std::vector<Tensor<T>>&, Axis);                             \
+  template Tensor<T> gather(const Tensor<T>&, const Index&, Axis);                                 \
   template Tensor<T> scatter_add(const Tensor<T>&, const Index&, std::int64_t, Axis);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

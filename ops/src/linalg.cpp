@@ -54,14 +54,14 @@ Tensor<T> product(const Body<T>& a, const Body<T>& b) {
   auto [out, to] = detail::fresh<T>(shape);
   T* c = to;
   const auto& multiply = *detail::kernels<T>().matmul;
-  detail::for_each_offset<2>(
-      batch, {batch_strides(a, batch), batch_strides(b, batch)}, [&](const auto& offset) {
-        auto left = matrix(a), right = matrix(b);
-        left.data += offset[0];
-        right.data += offset[1];
-        multiply(m, n, k, left, right, c);
-        c += m * n;
-      });
+  detail::for_each_offset<2>(batch, {batch_strides(a, batch), batch_strides(b, batch)},
+                             [&](const auto& offset) {
+                               auto left = matrix(a), right = matrix(b);
+                               left.data += offset[0];
+                               right.data += offset[1];
+                               multiply(m, n, k, left, right, c);
+                               c += m * n;
+                             });
   return out;
 }
 
@@ -78,8 +78,7 @@ Tensor<T> matmul(const Tensor<T>& a, const Tensor<T>& b) {
   const Body<T>& left = body(a, "matmul");
   const Body<T>& right = body(b, "matmul");
   const int a_rank = left.shape.rank(), b_rank = right.shape.rank();
-  if (a_rank == 0 || b_rank == 0 ||
-      left.shape[a_rank - 1] != right.shape[std::max(0, b_rank - 2)])
+  if (a_rank == 0 || b_rank == 0 || left.shape[a_rank - 1] != right.shape[std::max(0, b_rank - 2)])
     detail::fail("matmul", "cannot multiply a " + detail::to_string(left.shape) + " by b " +
                                detail::to_string(right.shape) +
                                ": a's last axis must equal b's second to last.");
@@ -101,18 +100,19 @@ Tensor<T> dot(const Tensor<T>& a, const Tensor<T>& b) {
   const Body<T>& y = body(b, "dot");
   if (x.shape.rank() != 1 || x.shape != y.shape)
     detail::fail("dot", "a of shape " + detail::to_string(x.shape) + " and b of shape " +
-                            detail::to_string(y.shape) + ": two vectors of one length are required.");
+                            detail::to_string(y.shape) +
+                            ": two vectors of one length are required.");
   double total = 0;
   for (std::int64_t i = 0; i < x.size; ++i)
     total += static_cast<double>(x.data[i * x.strides[0]]) *
              static_cast<double>(y.data[i * y.strides[0]]);
-  return record<T>("dot", Tensor<T>(total),
-                   {{a, [b](In<T> g) { return chain(g, b); }},
-                    {b, [a](In<T> g) { return chain(g, a); }}});
+  return record<T>(
+      "dot", Tensor<T>(total),
+      {{a, [b](In<T> g) { return chain(g, b); }}, {b, [a](In<T> g) { return chain(g, a); }}});
 }
 
-#define XTAPE_INSTANTIATE(T)                                          \
-  template Tensor<T> matmul(const Tensor<T>&, const Tensor<T>&);      \
+#define XTAPE_INSTANTIATE(T)                                     \
+  template Tensor<T> matmul(const Tensor<T>&, const Tensor<T>&); \
   template Tensor<T> dot(const Tensor<T>&, const Tensor<T>&);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

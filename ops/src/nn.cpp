@@ -76,7 +76,8 @@ Tensor<T> log_softmax(const Tensor<T>& x, Axis axis) {
   const int at = detail::normalize(axis, b.shape.rank(), "log_softmax");
   const Tensor<T> constant = stop_gradient(x);
   // -inf stays -inf, also in a row of nothing else.
-  const Tensor<T> value = where(equal(constant, -kInf), -kInf, constant - logsumexp(constant, at, true));
+  const Tensor<T> value =
+      where(equal(constant, -kInf), -kInf, constant - logsumexp(constant, at, true));
   auto pullback = [at](In<T> g, In<T> y) {
     const Tensor<T> total = sum(where(equal(y, -kInf), 0, g), at, true);
     return where(equal(y, -kInf), 0, g) - chain(total, exp(y));
@@ -125,10 +126,10 @@ Tensor<T> cross_entropy(const Tensor<T>& logits, const Tensor<T>& probabilities)
   return -(sum(terms) / static_cast<double>(logits.size() / logits.dim(-1)));
 }
 
-#define XTAPE_INSTANTIATE(T)                                                    \
-  template Tensor<T> softmax(const Tensor<T>&, Axis);                           \
-  template Tensor<T> log_softmax(const Tensor<T>&, Axis);                       \
-  template Tensor<T> cross_entropy(const Tensor<T>&, const Index&);             \
+#define XTAPE_INSTANTIATE(T)                                        \
+  template Tensor<T> softmax(const Tensor<T>&, Axis);               \
+  template Tensor<T> log_softmax(const Tensor<T>&, Axis);           \
+  template Tensor<T> cross_entropy(const Tensor<T>&, const Index&); \
   template Tensor<T> cross_entropy(const Tensor<T>&, const Tensor<T>&);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

@@ -77,9 +77,8 @@ Tensor<T> fold(const Body<T>& x, const Reduction& over, bool keepdims, A start, 
   for (int i = 0; i < x.shape.rank(); ++i)
     if (over[i]) axes.push_back(static_cast<std::size_t>(i));
   const auto step = [&](const A& total, const T& v) { return f(total, static_cast<A>(v)); };
-  const xt::xarray<A> totals =
-      xt::reduce(xt::make_xreducer_functor(step, xt::const_value<A>(start), f),
-                 detail::expression(x), axes);
+  const xt::xarray<A> totals = xt::reduce(
+      xt::make_xreducer_functor(step, xt::const_value<A>(start), f), detail::expression(x), axes);
   std::transform(totals.begin(), totals.end(), to, finish);
   return out;
 }
@@ -179,10 +178,10 @@ Tensor<T> logsumexp(const Tensor<T>& x, const Axes& axes, bool keepdims) {
                    over.attributes(b.shape.rank(), keepdims));
 }
 
-#define XTAPE_INSTANTIATE(T)                                         \
-  template Tensor<T> sum(const Tensor<T>&, const Axes&, bool);       \
-  template Tensor<T> mean(const Tensor<T>&, const Axes&, bool);      \
-  template Tensor<T> max(const Tensor<T>&, const Axes&, bool);       \
+#define XTAPE_INSTANTIATE(T)                                    \
+  template Tensor<T> sum(const Tensor<T>&, const Axes&, bool);  \
+  template Tensor<T> mean(const Tensor<T>&, const Axes&, bool); \
+  template Tensor<T> max(const Tensor<T>&, const Axes&, bool);  \
   template Tensor<T> logsumexp(const Tensor<T>&, const Axes&, bool);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

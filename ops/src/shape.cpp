@@ -148,7 +148,8 @@ Tensor<T> unsqueeze(const Tensor<T>& x, Axis axis) {
   const Body<T>& b = body(x, "unsqueeze");
   const int at = normalize(axis, b.shape.rank() + 1, "unsqueeze");
   if (b.shape.rank() == kMaxRank)
-    fail("unsqueeze", "shape " + detail::to_string(b.shape) + " has all the axes that are possible.");
+    fail("unsqueeze",
+         "shape " + detail::to_string(b.shape) + " has all the axes that are possible.");
   Dims shape, strides;
   for (int i = 0; i <= b.shape.rank(); ++i) {
     if (i == at) {
@@ -189,8 +190,7 @@ Tensor<T> slice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_t 
                 std::int64_t step) {
   const Body<T>& b = body(x, "slice");
   const int at = normalize(axis, b.shape.rank(), "slice");
-  if (step < 1)
-    fail("slice", "step " + std::to_string(step) + ": it must be at least 1.");
+  if (step < 1) fail("slice", "step " + std::to_string(step) + ": it must be at least 1.");
   const std::int64_t length = b.shape[at];
   const auto inside = [length](std::int64_t i) {
     return std::clamp<std::int64_t>(i < 0 ? i + length : i, 0, length);
@@ -202,13 +202,11 @@ Tensor<T> slice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_t 
   // A step over all there is could not be multiplied safely, and is never taken.
   strides[at] = shape[at] > 1 ? b.strides[at] * step : b.strides[at];
   const std::int64_t offset = shape[at] > 0 ? from * b.strides[at] : 0;
-  return record<T>("slice", detail::view<T>(x, shape, strides, offset),
-                   {{x,
-                     [at, from, length, step](In<T> g) {
-                       return unslice(g, at, from, length, step);
-                     }}},
-                   axis_text(at) + ", start=" + std::to_string(from) + ", stop=" +
-                       std::to_string(to) + ", step=" + std::to_string(step));
+  return record<T>(
+      "slice", detail::view<T>(x, shape, strides, offset),
+      {{x, [at, from, length, step](In<T> g) { return unslice(g, at, from, length, step); }}},
+      axis_text(at) + ", start=" + std::to_string(from) + ", stop=" + std::to_string(to) +
+          ", step=" + std::to_string(step));
 }
 
 template <class T>
@@ -227,13 +225,13 @@ Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& wanted) {
                    {{x, [](In<T> g) { return g; }}});
 }
 
-#define XTAPE_INSTANTIATE(T)                                                                \
-  template Tensor<T> contiguous(const Tensor<T>&);                                          \
-  template Tensor<T> reshape(const Tensor<T>&, const Shape&);                               \
-  template Tensor<T> transpose(const Tensor<T>&);                                           \
-  template Tensor<T> transpose(const Tensor<T>&, const Axes&);                              \
-  template Tensor<T> unsqueeze(const Tensor<T>&, Axis);                                     \
-  template Tensor<T> squeeze(const Tensor<T>&, const Axes&);                                \
+#define XTAPE_INSTANTIATE(T)                                                                  \
+  template Tensor<T> contiguous(const Tensor<T>&);                                            \
+  template Tensor<T> reshape(const Tensor<T>&, const Shape&);                                 \
+  template Tensor<T> transpose(const Tensor<T>&);                                             \
+  template Tensor<T> transpose(const Tensor<T>&, const Axes&);                                \
+  template Tensor<T> unsqueeze(const Tensor<T>&, Axis);                                       \
+  template Tensor<T> squeeze(const Tensor<T>&, const Axes&);                                  \
   template Tensor<T> slice(const Tensor<T>&, Axis, std::int64_t, std::int64_t, std::int64_t); \
   template Tensor<T> broadcast_to(const Tensor<T>&, const Shape&);
 XTAPE_INSTANTIATE(float)

@@ -1,5 +1,5 @@
-// What an op costs on the tape: a chain of 1000 ops on a tiny tensor, forward, gradient and freeing.
-// The figure to read is ns an op, the counter `op`.
+// What an op costs on the tape: a chain of 1000 ops on a tiny tensor, forward, gradient and
+// freeing. The figure to read is ns an op, the counter `op`.
 #include <benchmark/benchmark.h>
 
 #include <xtape/xtape.hpp>
@@ -25,18 +25,16 @@ void run_chain(benchmark::State& state, const Shape& shape, Step step) {
     for (int i = 0; i < kOps; ++i) y = step(y, x, c);
     benchmark::DoNotOptimize(std::move(tape).vjp(y, seed, x).data());
   }
-  state.counters["op"] =
-      benchmark::Counter(kOps, benchmark::Counter::kIsIterationInvariantRate |
-                                   benchmark::Counter::kInvert);
+  state.counters["op"] = benchmark::Counter(
+      kOps, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
 template <class T>
 void register_chains(const char* type, const Shape& shape) {
   const auto add = [&](const char* op, auto step) {
     const std::string name = std::string(op) + " " + type + xtape::to_string(shape);
-    benchmark::RegisterBenchmark(name.c_str(), [shape, step](benchmark::State& state) {
-      run_chain<T>(state, shape, step);
-    });
+    benchmark::RegisterBenchmark(
+        name.c_str(), [shape, step](benchmark::State& state) { run_chain<T>(state, shape, step); });
   };
   using In = const Tensor<T>&;
   add("y*c", [](In y, In, In c) { return y * c; });

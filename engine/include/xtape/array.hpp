@@ -134,7 +134,8 @@ class XTAPE_API Array {
   E item() const;
   /// One value; negative positions count from the end of their axis.
   E at(const std::vector<std::int64_t>& position) const;
-  /// The first value; the others lie `strides()` apart. Valid while this array or a view of it lives.
+  /// The first value; the others lie `strides()` apart. Valid while this array or a view of it
+  /// lives.
   const E* data() const { return detail::body(*this, "data").data; }
   /// The distance along each axis, in values.
   std::vector<std::int64_t> strides() const;

@@ -77,8 +77,7 @@ auto value_and_grad(F f) {
     detail::Closure<T> closure(detail::Request<T>(x...).wrt);
     Tensor<T> y = detail::call<T, std::decay_t<decltype(x)>...>(f, closure.arguments());
     auto gradients = closure.vjp("grad", y, nullptr);
-    return std::make_pair(
-        y, detail::answer<T, std::decay_t<decltype(x)>...>(std::move(gradients)));
+    return std::make_pair(y, detail::answer<T, std::decay_t<decltype(x)>...>(std::move(gradients)));
   };
 }
 

@@ -66,8 +66,9 @@ class Pullback {
   };
 
   template <class F>
-  static constexpr bool fits = sizeof(F) <= kBytes && alignof(F) <= alignof(void*) &&
-                               std::is_nothrow_move_constructible_v<F>;
+  static constexpr bool fits =
+      sizeof(F) <= kBytes &&
+      alignof(F) <= alignof(void*) && std::is_nothrow_move_constructible_v<F>;
   template <class F>
   static constexpr bool reads_output = std::is_invocable_v<const F&, In<T>, In<T>>;
 

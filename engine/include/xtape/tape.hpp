@@ -2,9 +2,9 @@
 // line, and a sweep from a line back to the variables gives gradients.
 //
 //   Tape<float> tape;                                 // ends, and frees, with its scope
-//   tape.watch(w, b);                                 // w = tape.variable(w); b = tape.variable(b);
-//   auto r = matmul(x, w) + b - y;
-//   auto [dw, db] = tape.gradient(sum(r * r), w, b);
+//   tape.watch(w, b);                                 // w = tape.variable(w); b =
+//   tape.variable(b); auto r = matmul(x, w) + b - y; auto [dw, db] = tape.gradient(sum(r * r), w,
+//   b);
 #pragma once
 
 #include <array>
@@ -40,8 +40,8 @@ struct Node {
   std::string attributes;  // `axes=[1]`, else empty
   std::vector<Operand<T>> inputs;
   Shape shape;
-  Tensor<T> value;     // no value unless the tape keeps it
-  int outputs = 1;     // lines that this op fills, itself first; 0 for those that follow it
+  Tensor<T> value;  // no value unless the tape keeps it
+  int outputs = 1;  // lines that this op fills, itself first; 0 for those that follow it
 };
 
 /// A cotangent that a sweep passed on to an earlier line.

@@ -15,7 +15,8 @@ class Visible {
  public:
   template <class B, std::enable_if_t<std::is_same_v<B, bool>, int> = 0>
   Visible(B causal) : causal_(causal) {}
-  Visible(Mask allowed) : allowed_(std::move(allowed)) {}
+  /// Throws: std::invalid_argument for a mask without a value.
+  Visible(Mask allowed) : allowed_(std::move(allowed)) { detail::body(allowed_, "attention"); }
 
   bool causal() const noexcept { return causal_; }
   /// No value when there is only the causal flag.
@@ -56,9 +57,9 @@ XTAPE_API double lambda_init(std::int64_t layer);
 /// q1, q2: [B, H, Tq, D]  k1, k2: [B, H, Tk, D]  value: [B, H, Tk, 2D]
 /// coefficient: [], [H, 1, 1] or [B, H, Tq, 1], any real numbers -> [B, H, Tq, 2D]
 /// Throws: std::invalid_argument for other shapes, D = 0, or a mask that does not broadcast.
-/// Formula: y = (softmax(q1 k1^T / sqrt(D) + M) - coefficient softmax(q2 k2^T / sqrt(D) + M)) value;
-/// gradients by composition
-/// Source: Ye et al., Differential Transformer, section 2.1 (ICLR 2025)
+/// Formula: y = (softmax(q1 k1^T / sqrt(D) + M) - coefficient softmax(q2 k2^T / sqrt(D) + M))
+/// value; gradients by composition Source: Ye et al., Differential Transformer, section 2.1 (ICLR
+/// 2025)
 template <class T>
 XTAPE_API Tensor<T> differential_attention(const Tensor<T>& q1, const Tensor<T>& k1,
                                            const Tensor<T>& q2, const Tensor<T>& k2,

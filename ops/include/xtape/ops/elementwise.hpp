@@ -1,5 +1,6 @@
-// Elementwise ops. Operands broadcast by NumPy's rules; gradients come back in each operand's shape.
-// `a` and `b` may be numbers too, and + - * / and unary - stand for add, sub, mul, div and neg.
+// Elementwise ops. Operands broadcast by NumPy's rules; gradients come back in each operand's
+// shape. `a` and `b` may be numbers too, and + - * / and unary - stand for add, sub, mul, div and
+// neg.
 #pragma once
 
 #include <xtape/tensor.hpp>

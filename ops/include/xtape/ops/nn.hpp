@@ -24,7 +24,8 @@ template <class T>
 XTAPE_API Tensor<T> cross_entropy(const Tensor<T>& logits, const Index& targets);
 /// The same for a distribution over the classes at each position; a class of probability 0 adds 0,
 /// whatever its logit. logits, probabilities: [..., C] -> []
-/// Formula: y = mean(-sum p ln softmax(x)); dx = g (softmax(x) sum p - p) / n, dp = -g ln softmax(x) / n
+/// Formula: y = mean(-sum p ln softmax(x)); dx = g (softmax(x) sum p - p) / n, dp = -g ln
+/// softmax(x) / n
 template <class T>
 XTAPE_API Tensor<T> cross_entropy(const Tensor<T>& logits, const Tensor<T>& probabilities);
 

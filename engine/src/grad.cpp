@@ -15,7 +15,10 @@ Closure<T>::Closure(const std::vector<Tensor<T>>& at) {
     body(x, "grad");
     tape = join("grad", tape, find_recording(x).state);
   }
-  if (!tape) tape = own_ = acquire_state<T>(Keep::needed, true);
+  if (!tape) {
+    tape = own_ = acquire_state<T>(Keep::needed, true);
+    epoch_ = own_->epoch.load(std::memory_order_relaxed);
+  }
   // A line of its own for each argument: its old line would collect the derivatives of all that
   // the function uses besides.
   for (const Tensor<T>& x : at)
@@ -26,8 +29,9 @@ Closure<T>::Closure(const std::vector<Tensor<T>>& at) {
 
 template <class T>
 Closure<T>::~Closure() {
-  // A tape that was appended to another belongs to that one.
-  if (own_ && !own_->host) release_state(own_);
+  // A tape that was appended to another belongs to that one, and was given back if that has ended.
+  if (own_ && !own_->host && own_->epoch.load(std::memory_order_relaxed) == epoch_)
+    release_state(own_);
 }
 
 template <class T>

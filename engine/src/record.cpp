@@ -65,8 +65,11 @@ Tensor<T> record(const char* name, Tensor<T> value, std::initializer_list<Input<
   TapeState<T>* tape = nullptr;
   for (const Input<T>& in : inputs) {
     detail::body(in.x, name);
-    if (TapeState<T>* state = detail::find_recording(in.x).state)
+    if (TapeState<T>* state = detail::find_recording(in.x).state) {
+      if (!in.pullback)
+        detail::fail(name, "an input that stands on a tape has no pullback: one is required.");
       tape = detail::join(name, tape, state);
+    }
   }
   if (!tape) return value;
   bool keep = false;
@@ -85,6 +88,7 @@ std::vector<Tensor<T>> record_joint(const char* name, std::vector<Tensor<T>> val
                                     const std::vector<Tensor<T>>& inputs, JointPullback<T> pullback,
                                     std::string attributes) {
   for (const Tensor<T>& value : values) detail::body(value, name);
+  if (!pullback) detail::fail(name, "no joint pullback: one for all inputs is required.");
   TapeState<T>* tape = tape_of(name, inputs);
   if (!tape || values.empty()) return values;
   bool keep = false;

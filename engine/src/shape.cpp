@@ -82,6 +82,13 @@ int normalize(Axis axis, int rank, const char* op) {
   return static_cast<int>(at);
 }
 
+bool broadcasts_to(const Dims& from, const Dims& to) noexcept {
+  const int extra = to.rank() - from.rank();
+  bool fits = extra >= 0;
+  for (int i = 0; fits && i < from.rank(); ++i) fits = from[i] == 1 || from[i] == to[i + extra];
+  return fits;
+}
+
 Dims broadcast(const Dims& a, const Dims& b, const char* op) {
   const Dims& longer = a.rank() < b.rank() ? b : a;
   const Dims& shorter = a.rank() < b.rank() ? a : b;

@@ -35,6 +35,9 @@ int normalize(Axis axis, int rank, const char* op);
 /// The shape that a and b broadcast to by NumPy's rules; throws when they do not.
 Dims broadcast(const Dims& a, const Dims& b, const char* op);
 
+/// True when broadcasting an array of shape `from` gives shape `to`.
+bool broadcasts_to(const Dims& from, const Dims& to) noexcept;
+
 /// Throws std::invalid_argument with `[op] text`.
 [[noreturn]] void fail(const char* op, const std::string& text);
 

@@ -43,26 +43,30 @@ void check_query_key(const char* op, const char* q_name, const Tensor<T>& q, con
   check(op, k_name, k, expected, "but for any number of keys");
 }
 
-/// What [Tq, Tk] or a broader mask lets through. Throws unless it broadcasts to [B, H, Tq, Tk].
+/// Throws unless a mask broadcasts to [B, H, Tq, Tk].
 template <class T>
-Tensor<T> hide(const char* op, const Tensor<T>& scores, const Visible& visible) {
-  if (visible.allowed().has_value()) {
-    const Dims& shape = scores.raw()->shape;
-    const Dims& given = visible.allowed().raw()->shape;
-    if (given.rank() > 4 || detail::broadcast(shape, given, op) != shape)
-      fail(op, "a mask of shape " + detail::to_string(given) + " for scores of shape " +
-                   detail::to_string(shape) + ": it must broadcast to them.");
-    return mask(scores, visible.allowed());
-  }
+void check_visible(const char* op, const Tensor<T>& q, const Tensor<T>& k, const Visible& visible) {
+  if (!visible.allowed().has_value()) return;
+  Dims scores = q.raw()->shape;
+  scores[3] = k.dim(2);
+  const Dims& given = visible.allowed().raw()->shape;
+  if (!detail::broadcasts_to(given, scores))
+    fail(op, "a mask of shape " + detail::to_string(given) + " for scores of shape " +
+                 detail::to_string(scores) + ": it must broadcast to them.");
+}
+
+/// -inf in place of the scores that are not visible.
+template <class T>
+Tensor<T> hide(const Tensor<T>& scores, const Visible& visible) {
+  if (visible.allowed().has_value()) return mask(scores, visible.allowed());
   return visible.causal() ? mask(scores, causal_mask(scores.dim(2), scores.dim(3))) : scores;
 }
 
 /// A = softmax(q k^T / sqrt(D) + M): [B, H, Tq, Tk]
 template <class T>
-Tensor<T> attention_map(const char* op, const Tensor<T>& q, const Tensor<T>& k,
-                        const Visible& visible) {
+Tensor<T> attention_map(const Tensor<T>& q, const Tensor<T>& k, const Visible& visible) {
   const double scale = 1 / std::sqrt(static_cast<double>(q.dim(3)));
-  return softmax(hide(op, matmul(q * scale, transpose(k)), visible));
+  return softmax(hide(matmul(q * scale, transpose(k)), visible));
 }
 
 constexpr const char* kDifferential = "differential_attention";
@@ -89,7 +93,8 @@ Tensor<T> attention(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& val
   Dims expected = body(k, "attention").shape;
   if (body(value, "attention").shape.rank() == 4) expected[3] = value.dim(3);
   check("attention", "value", value, expected, "but for any width");
-  return matmul(attention_map("attention", q, k, visible), value);
+  check_visible("attention", q, k, visible);
+  return matmul(attention_map(q, k, visible), value);
 }
 
 template <class T>
@@ -122,8 +127,9 @@ Tensor<T> differential_attention(const Tensor<T>& q1, const Tensor<T>& k1, const
   expected[3] *= 2;
   check(kDifferential, "value", value, expected, "twice as wide as k1");
   check_coefficient(body(coefficient, kDifferential).shape, q1.raw()->shape);
-  const Tensor<T> a1 = attention_map(kDifferential, q1, k1, visible);
-  const Tensor<T> a2 = attention_map(kDifferential, q2, k2, visible);
+  check_visible(kDifferential, q1, k1, visible);
+  const Tensor<T> a1 = attention_map(q1, k1, visible);
+  const Tensor<T> a2 = attention_map(q2, k2, visible);
   return matmul(a1 - coefficient * a2, value);
 }
 

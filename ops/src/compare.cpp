@@ -90,7 +90,7 @@ template <class T>
 Tensor<T> mask(const Tensor<T>& x, const Mask& allowed, double fill) {
   const detail::Dims& shape = body(x, "mask").shape;
   const detail::Dims& given = body(allowed, "mask").shape;
-  if (given != shape && detail::broadcast(shape, given, "mask") != shape)
+  if (!detail::broadcasts_to(given, shape))
     detail::fail("mask", "a mask of shape " + detail::to_string(given) + " for x of shape " +
                              detail::to_string(shape) + ": it must broadcast to x.");
   return record<T>("mask", select<T>("mask", allowed, x, fill),

@@ -53,6 +53,10 @@ Tensor<T> product(const Body<T>& a, const Body<T>& b) {
   shape.push_back(n);
   auto [out, to] = detail::fresh<T>(shape);
   T* c = to;
+  if (b.shape.rank() == 2 && a.contiguous) {  // one matrix for the whole batch: one product
+    detail::kernels<T>().matmul(detail::size_of(batch) * m, n, k, {a.data, k, 1}, matrix(b), c);
+    return out;
+  }
   const auto& multiply = *detail::kernels<T>().matmul;
   detail::for_each_offset<2>(batch, {batch_strides(a, batch), batch_strides(b, batch)},
                              [&](const auto& offset) {
@@ -68,7 +72,7 @@ Tensor<T> product(const Body<T>& a, const Body<T>& b) {
 /// x: [..., K] -> [N, K]
 template <class T>
 Tensor<T> flatten(const Tensor<T>& x) {
-  return reshape(x, {x.dim(-1) == 0 ? 0 : x.size() / x.dim(-1), x.dim(-1)});
+  return reshape(x, {detail::size_of(batch_of(x.raw()->shape)) * x.dim(-2), x.dim(-1)});
 }
 
 }  // namespace

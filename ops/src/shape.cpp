@@ -215,7 +215,7 @@ Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& wanted) {
   const Dims shape = detail::to_dims(wanted, "broadcast_to");
   if (shape == b.shape) return x;
   const int extra = shape.rank() - b.shape.rank();
-  if (extra < 0 || detail::broadcast(b.shape, shape, "broadcast_to") != shape)
+  if (!detail::broadcasts_to(b.shape, shape))
     fail("broadcast_to", "shape " + detail::to_string(b.shape) + " to " + to_string(wanted) +
                              ": lengths, counted from the last axis, must be equal or 1.");
   Dims strides;

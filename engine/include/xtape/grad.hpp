@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -36,6 +37,7 @@ class XTAPE_API Closure {
 
  private:
   TapeState<T>* own_ = nullptr;  // null when the arguments stand on a tape already
+  std::uint64_t epoch_ = 0;      // of own_: another when the tape that it joined has ended
   std::vector<Tensor<T>> arguments_;
 };
 

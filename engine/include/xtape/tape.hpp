@@ -41,7 +41,7 @@ struct Node {
   std::vector<Operand<T>> inputs;
   Shape shape;
   Tensor<T> value;  // no value unless the tape keeps it
-  int outputs = 1;  // lines that this op fills, itself first; 0 for those that follow it
+  int outputs = 1;  // lines that this op fills, itself first; -k for the k-th that follows it
 };
 
 /// A cotangent that a sweep passed on to an earlier line.

@@ -49,6 +49,7 @@ XTAPE_API Tensor<T> differential_lambda(const Tensor<T>& q1, const Tensor<T>& k1
 
 /// The paper's lambda_init by layer = 1, 2, ...: 0.8 - 0.6 e^(-0.3 (layer - 1)).
 /// Throws: std::invalid_argument below 1.
+/// Not an op: it takes no tensor.
 XTAPE_API double lambda_init(std::int64_t layer);
 
 /// The difference of two attention maps, applied to shared values; both maps are masked. The result

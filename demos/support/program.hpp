@@ -1,0 +1,74 @@
+// What the demos' main functions share: options by CLI11, one clear line for whatever goes wrong,
+// and files that are written whole or not at all.
+//
+// Exit codes: 0 all is well, 1 a result is wrong, 2 the user can mend it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+namespace demo {
+
+/// What the user can mend: a bad file, a bad option.
+struct UserError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline std::string last_system_error() { return std::generic_category().message(errno); }
+
+/// Parses the options, then returns body().
+template <class Body>
+int run(CLI::App& app, int argc, const char* const* argv, const Body& body) {
+  const auto complain = [&](const std::string& text, int code) {
+    std::cout.flush();
+    std::cerr << app.get_name() << ": " << text << '\n';
+    return code;
+  };
+  try {
+    app.parse(argc, argv);
+    const int code = body();
+    const bool written = std::cout.flush() && std::fflush(stdout) == 0 && !std::ferror(stdout);
+    return written ? code : complain("cannot write to standard output", 2);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    return complain(std::string(error.what()) + " (--help lists the options)", 2);
+  } catch (const UserError& error) {
+    return complain(error.what(), 2);
+  } catch (const std::exception& error) {
+    return complain(error.what(), 1);
+  }
+}
+
+inline std::string read_file(const std::string& path) {
+  if (std::filesystem::is_directory(path)) throw UserError(path + " is a directory, not a file");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UserError("cannot open " + path + ": " + last_system_error());
+  try {
+    return {std::istreambuf_iterator<char>(in), {}};
+  } catch (const std::ios_base::failure&) {
+    throw UserError("cannot read " + path + ": " + last_system_error());
+  }
+}
+
+/// Writes beside `path` first, so that a file of that name is never half written.
+inline void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::filesystem::path unfinished = path;
+  unfinished += ".tmp";
+  std::ofstream out(unfinished, std::ios::binary);
+  if (!(out << text) || (out.close(), !out))
+    throw UserError("cannot write " + unfinished.string() + ": " + last_system_error());
+  std::error_code error;
+  std::filesystem::rename(unfinished, path, error);
+  if (error) throw UserError("cannot write " + path.string() + ": " + error.message());
+}
+
+}  // namespace demo

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# The demos as a user meets them: their figures, files, exit codes and error lines.
+# XTAPE_BIN_DIR is the folder with their programs.
+bin=$(cd "${XTAPE_BIN_DIR:?the folder with the demos}" && pwd) || exit
+work=$(mktemp -d) || exit
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit
+failed=0
+
+wrong() {  # wrong TEXT...: a check failed
+  printf '%s\n' "$@"
+  failed=1
+}
+
+# refused WORDS PROGRAM ARGS...: exit code 2 and exactly one line on stderr that has the words.
+refused() {
+  local words=$1 status=0
+  shift
+  "$bin/$1" "${@:2}" >stdout 2>stderr || status=$?
+  [ $status -eq 2 ] || wrong "$*: exit code $status, not 2"
+  [ "$(wc -l <stderr)" -eq 1 ] || wrong "$*: not one line on stderr:" "$(cat stderr)"
+  grep -qF -- "$words" stderr || wrong "$*: no '$words' in: $(cat stderr)"
+}
+
+# cancellation
+"$bin/cancellation" --out folder/deep >stdout || wrong "cancellation: exit code $?"
+[ "$(grep -c ': ok$' stdout)" -eq 2 ] || wrong "cancellation does not say that it checked"
+# Columns: lambda; for maps that differ and the same: gain of the offset, of the signal, its slope.
+awk -F, '
+  function off(a, b) { return a - b > 1e-12 || b - a > 1e-12 }
+  BEGIN { kept = 0.807699154254183 }
+  NR == 1 { next }
+  off($1, (NR - 2) / 10) || off($2, 1 - $1) || off($3, 1 - $1) || off($4, kept - 0.25 * $1) ||
+  off($5, kept * (1 - $1)) || off($6, -0.25) || off($7, -kept) { print "wrong: " $0; bad = 1 }
+  $1 == "0.0" { gains = sprintf("%.4f %.4f", $4, $5) }
+  $1 == "0.5" || $1 == "1.0" { gains = gains sprintf(" %.4f %.4f", $4, $5) }
+  END {
+    if (gains != "0.8077 0.8077 0.6827 0.4038 0.5577 0.0000") { print "gains " gains; bad = 1 }
+    if (NR != 12) { print NR - 1 " rows"; bad = 1 }
+    exit bad
+  }' folder/deep/cancellation.csv || wrong "cancellation.csv is wrong"
+if command -v gnuplot >/dev/null; then
+  for words in 'λ, the weight of the second map (dimensionless)' 'gain: output / input (dimensionless)' \
+    'signal, maps differ' 'signal, maps the same' 'shared offset' '</svg>'; do
+    grep -qF "$words" folder/deep/cancellation.svg || wrong "cancellation.svg has no '$words'"
+  done
+fi
+ls folder/deep | grep -q '\.tmp$' && wrong "cancellation left an unfinished file"
+
+PATH=/nowhere "$bin/cancellation" --out bare >stdout || wrong "without gnuplot: exit code $?"
+grep -q 'gnuplot was not found' stdout || wrong "cancellation does not say that gnuplot is missing"
+[ -s bare/cancellation.csv ] || wrong "cancellation without gnuplot wrote no table"
+touch file
+refused 'cannot make file/folder' cancellation --out file/folder
+mkdir -p taken/cancellation.csv
+refused 'cannot write taken/cancellation.csv' cancellation --out taken
+refused '--bogus' cancellation --bogus
+
+# first_steps
+"$bin/first_steps" >stdout || wrong "first_steps: exit code $?"
+for words in '%2: f64[3] = mul(%1:w, %0:x)' 'dy/dx = [-1, 2, -1]' 'dy/dw = [-2, -4, -6]' \
+  'digraph tape {'; do
+  grep -qF "$words" stdout || wrong "first_steps does not print '$words'"
+done
+
+# char_attention
+for _ in {1..40}; do echo 'Grüße, 10 € für dich 😀!'; done >text
+short=(--text text --steps 4 --every 2 --context 8 --batch 2 --width 16 --sample 30)
+run() {  # run ARGS...: its output, without what a clock says
+  "$bin/char_attention" "${short[@]}" "$@" | sed -E 's/[0-9]+ tokens\/s//; s/in [0-9]+ s$//'
+  return "${PIPESTATUS[0]}"
+}
+run --seed 1 >one || wrong "char_attention: exit code $?"
+run --seed 1 >again && run --seed 2 >other || wrong "char_attention: exit code $?"
+cmp one again || wrong "char_attention: the same seed gives other numbers"
+cmp -s one other && wrong "char_attention: another seed gives the same numbers"
+for words in 'step     2 of 4' 'step     4 of 4' 'unigram entropy' 'validation' 'lambda'; do
+  grep -qF "$words" one || wrong "char_attention does not print '$words'"
+done
+iconv -f UTF-8 -t UTF-8 one >/dev/null || wrong "char_attention's sample is not UTF-8"
+
+: >empty
+echo short >few
+mkdir folder.txt
+refused 'cannot open missing.txt' char_attention --text missing.txt
+refused 'empty is empty' char_attention --text empty
+refused 'few is too short' char_attention --text few
+refused 'folder.txt is a directory' char_attention --text folder.txt
+[ -e /proc/self/mem ] && refused 'cannot read /proc/self/mem' char_attention --text /proc/self/mem
+chmod 000 few
+[ -r few ] || refused 'cannot open few' char_attention --text few
+for bytes in 'good\xff' '\xc0\x80' '\xed\xa0\x80' 'cut\xe2\x82'; do
+  printf "$bytes" >bytes
+  refused 'bytes is not UTF-8 text' char_attention --text bytes
+done
+refused '--bogus' char_attention --bogus
+refused '--seed' char_attention --seed -1
+refused '--steps' char_attention --steps many
+refused 'not nan' char_attention --rate nan
+refused '3 heads' char_attention --heads 3
+if [ -w /dev/full ]; then
+  "$bin/char_attention" "${short[@]}" >/dev/full 2>stderr
+  [ $? -eq 2 ] && [ "$(wc -l <stderr)" -eq 1 ] || wrong "char_attention to a full disk"
+fi
+"$bin/char_attention" --text text --context 8 --width 16 --rate 10 --decay 10 >stdout 2>stderr
+[ $? -eq 1 ] && grep -q 'no longer finite' stderr || wrong "char_attention trains on NaN"
+
+exit $failed

@@ -137,7 +137,7 @@ template <class T>
 Tensor<T> differential_attention(const Tensor<T>& q1, const Tensor<T>& k1, const Tensor<T>& q2,
                                  const Tensor<T>& k2, const Tensor<T>& value, double coefficient,
                                  const Visible& visible) {
-  if (!std::isfinite(coefficient))
+  if (!std::isfinite(static_cast<T>(coefficient)))
     fail(kDifferential,
          "coefficient " + std::to_string(coefficient) + ": a finite number is required.");
   return differential_attention(q1, k1, q2, k2, value, Tensor<T>(coefficient), visible);

@@ -161,7 +161,7 @@ Tensor<T> logsumexp(const Tensor<T>& x, const Axes& axes, bool keepdims) {
   const Body<T>& b = detail::body(x, "logsumexp");
   const Reduction over("logsumexp", b.shape, axes);
   const Undo undo(b.shape, over);
-  const auto finite_or_zero = [inf](In<T> v) { return where((v < inf) & (v > -inf), v, 0); };
+  const auto finite_or_zero = [](In<T> v) { return where((v < inf) & (v > -inf), v, 0); };
   Tensor<T> value;
   if (over.count == 0) {
     value = Tensor<T>::full(detail::to_shape(over.shape(keepdims)), -inf);

@@ -49,6 +49,7 @@ XTAPE_API Tensor<T> mask(const Tensor<T>& x, const Mask& allowed,
 
 /// What a causal query may attend to: key j is visible to query i when j <= i + keys - queries, so
 /// that the last query sees every key. -> [queries, keys]
+/// Not an op: a mask has no derivative.
 XTAPE_API Mask causal_mask(std::int64_t queries, std::int64_t keys);
 
 }  // namespace xtape

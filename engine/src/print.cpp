@@ -81,16 +81,15 @@ std::string escaped(const std::string& text) {
 }  // namespace
 
 template <class E>
-std::ostream& operator<<(std::ostream& out, const Array<E>& x) {
+std::string to_string(const Array<E>& x) {
+  std::ostringstream out;
   write_array(out, detail::body(x, "print"), 0, 0);
-  return out;
+  return out.str();
 }
 
 template <class E>
-std::string to_string(const Array<E>& x) {
-  std::ostringstream out;
-  out << x;
-  return out.str();
+std::ostream& operator<<(std::ostream& out, const Array<E>& x) {
+  return out << to_string(x);
 }
 
 template <class T>

@@ -111,6 +111,7 @@ std::vector<Tensor<T>> record_joint(const char* name, std::vector<Tensor<T>> val
 template <class T>
 Tensor<T> record_fused(const char* name, Tensor<T> value, const std::vector<Tensor<T>>& inputs,
                        Composition<T> composition, FastPullback<T> fast, std::string attributes) {
+  if (!composition) detail::fail(name, "no composition: the derivatives are taken from it.");
   auto pullback = [name, inputs, composition = std::move(composition), fast = std::move(fast)](
                       const std::vector<Tensor<T>>& g, const std::vector<bool>& needed) {
     std::vector<Tensor<T>> operands = inputs;

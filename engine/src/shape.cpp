@@ -75,6 +75,7 @@ Shape to_shape(const Dims& dims) { return Shape(dims.begin(), dims.end()); }
 
 int normalize(Axis axis, int rank, const char* op) {
   const std::int64_t at = axis.value() < 0 ? axis.value() + rank : axis.value();
+  if (rank == 0) fail(op, "axis " + std::to_string(axis.value()) + " of a scalar: it has no axes.");
   if (at < 0 || at >= rank)
     fail(op, "axis " + std::to_string(axis.value()) + " of " + std::to_string(rank) +
                  " axes: it must be at least -" + std::to_string(rank) + " and below " +

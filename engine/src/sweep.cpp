@@ -132,13 +132,20 @@ class Backward {
     return found.has_value() ? found : Tensor<T>::zeros(to_shape(tape_.lines[at].shape));
   }
 
+  using Passed = std::vector<Contribution<T>>;
+
   void pass(std::int64_t at, const Observer<T>& observer, bool free) {
     Line<T>& line = tape_.lines[at];
     if (line.outputs < 0) return;  // its cotangent waits for the first line of its op
-    std::vector<Contribution<T>> passed;
-    std::vector<Contribution<T>>* log = observer ? &passed : nullptr;
-    Tensor<T> g = line.joint ? pass_joint(line, at, log) : pass_edges(line, at, log);
-    if (observer && g.has_value()) observer(at, g, passed);
+    Passed passed;
+    if (line.joint) {
+      const std::vector<Tensor<T>> g = pass_joint(line, at, observer ? &passed : nullptr);
+      for (std::size_t i = observer ? g.size() : 0; i-- > 0;)
+        observer(at + static_cast<std::int64_t>(i), g[i], i == 0 ? passed : Passed());
+    } else {
+      const Tensor<T> g = pass_edges(line, at, observer ? &passed : nullptr);
+      if (observer && g.has_value()) observer(at, g, passed);
+    }
     if (free) {
       line.value = {};
       line.joint.reset();
@@ -147,8 +154,6 @@ class Backward {
   }
 
  private:
-  using Passed = std::vector<Contribution<T>>;
-
   std::size_t index(std::int64_t line) const { return static_cast<std::size_t>(line - first_); }
   bool inside(std::int64_t line) const { return line >= first_ && index(line) < needed_.size(); }
   Edge<T>& edge(const Line<T>& line, int i) { return tape_.edges[line.first_edge + i]; }
@@ -171,7 +176,7 @@ class Backward {
 
   /// A joint pullback gets the cotangents of all outputs, zeros for those that the target does not
   /// depend on.
-  Tensor<T> pass_joint(const Line<T>& line, std::int64_t at, Passed* passed) {
+  std::vector<Tensor<T>> pass_joint(const Line<T>& line, std::int64_t at, Passed* passed) {
     std::vector<Tensor<T>> g;
     bool reached = false;
     for (std::int64_t i = at; i < at + line.outputs; ++i) {
@@ -193,7 +198,7 @@ class Backward {
     for (int i = 0; i < line.edges; ++i)
       if (needed[static_cast<std::size_t>(i)])
         deliver(line, edge(line, i).line, std::move(found[static_cast<std::size_t>(i)]), passed);
-    return g[0];
+    return g;
   }
 
   void deliver(const Line<T>& line, std::int64_t to, Tensor<T> g, Passed* passed) {

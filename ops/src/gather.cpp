@@ -153,6 +153,7 @@ template <class T>
 Tensor<T> gather(const Tensor<T>& x, const Index& index, Axis axis) {
   const Body<T>& b = body(x, "gather");
   const int at = normalize(axis, b.shape.rank(), "gather");
+  body(index, "gather");
   const std::vector<std::int64_t> positions = index.values();
   const std::int64_t size = b.shape[at];
   check_positions("gather", positions, size);

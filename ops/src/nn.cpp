@@ -75,9 +75,13 @@ Tensor<T> log_softmax(const Tensor<T>& x, Axis axis) {
   const Body<T>& b = body(x, "log_softmax");
   const int at = detail::normalize(axis, b.shape.rank(), "log_softmax");
   const Tensor<T> constant = stop_gradient(x);
-  // -inf stays -inf, also in a row of nothing else.
-  const Tensor<T> value =
-      where(equal(constant, -kInf), -kInf, constant - logsumexp(constant, at, true));
+  // Shifted before the logarithm, which is small then: large x would swallow it. -inf stays -inf,
+  // also in a row of nothing else.
+  Tensor<T> value = constant;
+  if (b.size > 0) {
+    const Tensor<T> shifted = constant - max(constant, at, true);
+    value = where(equal(constant, -kInf), -kInf, shifted - logsumexp(shifted, at, true));
+  }
   auto pullback = [at](In<T> g, In<T> y) {
     const Tensor<T> total = sum(where(equal(y, -kInf), 0, g), at, true);
     return where(equal(y, -kInf), 0, g) - chain(total, exp(y));
@@ -88,6 +92,7 @@ Tensor<T> log_softmax(const Tensor<T>& x, Axis axis) {
 template <class T>
 Tensor<T> cross_entropy(const Tensor<T>& logits, const Index& targets) {
   check_logits(logits);
+  body(targets, "cross_entropy");
   Shape positions = logits.shape();
   const std::int64_t classes = positions.back();
   positions.pop_back();

@@ -171,8 +171,12 @@ Tensor<T> logsumexp(const Tensor<T>& x, const Axes& axes, bool keepdims) {
     value = log(sum(exp(constant - shift), undo.axes, true)) + shift;
     value = reshape(value, detail::to_shape(over.shape(keepdims)));
   }
-  auto pullback = [x, undo, finite_or_zero](In<T> g, In<T> y) {
-    return chain(undo.keep(g), exp(x - finite_or_zero(undo.keep(y))));
+  // dx = g softmax(x), not g e^(x - y): where x is large, y has lost the digits that count.
+  auto pullback = [x, undo, finite_or_zero](In<T> g) {
+    if (x.size() == 0) return Tensor<T>::zeros(undo.full);
+    const Tensor<T> e = exp(x - finite_or_zero(max(stop_gradient(x), undo.axes, true)));
+    const Tensor<T> total = sum(e, undo.axes, true);
+    return chain(undo.keep(g), e / where(equal(total, 0), 1, total));
   };
   return record<T>("logsumexp", std::move(value), {{x, std::move(pullback)}},
                    over.attributes(b.shape.rank(), keepdims));

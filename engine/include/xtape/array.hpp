@@ -69,13 +69,18 @@ XTAPE_API Body<E>* scalar(E value);
 template <class E>
 const Body<E>& body(const Array<E>& x, const char* op);
 
+/// True for the numbers that convert to values of type E: bool to bool only, whole numbers to whole
+/// numbers, every number to float and double.
+template <class S, class E>
+inline constexpr bool converts_to = std::is_arithmetic_v<S>&& std::is_same_v<S, bool> ==
+                                        std::is_same_v<E, bool> &&
+                                    (std::is_integral_v<S> || std::is_floating_point_v<E>);
+
 /// What may stand at one place of a nested list: a value, or a list one level deeper.
 template <class E>
 class Nested {
  public:
-  template <class S, std::enable_if_t<std::is_arithmetic_v<S> &&
-                                          std::is_same_v<S, bool> == std::is_same_v<E, bool>,
-                                      int> = 0>
+  template <class S, std::enable_if_t<detail::converts_to<S, E>, int> = 0>
   Nested(S value) : value_(static_cast<E>(value)) {}
   Nested(std::initializer_list<Nested> items) : items_(items), leaf_(false) {}
 
@@ -102,10 +107,9 @@ class XTAPE_API Array {
   Array(const Shape& shape) = delete;
   /// Nested lists: `{{1, 2}, {3, 4}}` has shape [2, 2]. Throws: std::invalid_argument when ragged.
   Array(std::initializer_list<detail::Nested<E>> items);
-  /// A scalar, of shape []. Bool converts to a Mask only, and nothing else does.
-  template <class S, std::enable_if_t<std::is_arithmetic_v<S> &&
-                                          std::is_same_v<S, bool> == std::is_same_v<E, bool>,
-                                      int> = 0>
+  /// A scalar, of shape [], from any number that E can hold: a Mask takes bool only, an Index no
+  /// fractions.
+  template <class S, std::enable_if_t<detail::converts_to<S, E>, int> = 0>
   Array(S value) : body_(detail::scalar(static_cast<E>(value))) {}
 
   Array(const Array& other) noexcept : body_(other.body_) {

@@ -1,10 +1,10 @@
 // Tape<T>: a Wengert list. Whatever is computed from a tape's variables is written on it, line by
 // line, and a sweep from a line back to the variables gives gradients.
 //
-//   Tape<float> tape;                                 // ends, and frees, with its scope
-//   tape.watch(w, b);                                 // w = tape.variable(w); b =
-//   tape.variable(b); auto r = matmul(x, w) + b - y; auto [dw, db] = tape.gradient(sum(r * r), w,
-//   b);
+//   Tape<float> tape;  // ends, and frees, with its scope
+//   tape.watch(w, b);  // the same as w = tape.variable(w), b = tape.variable(b)
+//   auto r = matmul(x, w) + b - y;
+//   auto [dw, db] = tape.gradient(sum(r * r), w, b);
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@
 
 namespace xtape {
 
-/// Which values a tape keeps: those that a pullback reads, or all of them (to be shown).
+/// Which values a tape keeps: those that a pullback reads, or all of them (to be shown). What a
+/// function under grad wrote before it met this tape keeps only the first.
 enum class Keep { needed, values };
 
 /// Whether a sweep's own operations are written on the tape, so that its result has gradients too.

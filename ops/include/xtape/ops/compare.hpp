@@ -9,17 +9,17 @@
 
 namespace xtape {
 
-/// True where a < b. a, b: broadcast, or numbers.
+/// True where a < b. a, b: broadcast; b may be a number.
 /// Not an op: a mask has no derivative.
 template <class T>
 XTAPE_API Mask less(const Tensor<T>& a, Arg<T> b);
 
-/// True where a <= b. a, b: broadcast, or numbers.
+/// True where a <= b. a, b: broadcast; b may be a number.
 /// Not an op: a mask has no derivative.
 template <class T>
 XTAPE_API Mask less_equal(const Tensor<T>& a, Arg<T> b);
 
-/// True where a and b are equal. a, b: broadcast, or numbers.
+/// True where a and b are equal. a, b: broadcast; b may be a number.
 /// Not an op: a mask has no derivative.
 template <class T>
 XTAPE_API Mask equal(const Tensor<T>& a, Arg<T> b);

@@ -1,6 +1,6 @@
 // Elementwise ops. Operands broadcast by NumPy's rules; gradients come back in each operand's
-// shape. `a` and `b` may be numbers too, and + - * / and unary - stand for add, sub, mul, div and
-// neg.
+// shape. `b` may be a number. + - * / and unary - stand for add, sub, mul, div and neg, and take
+// numbers on either side.
 #pragma once
 
 #include <xtape/tensor.hpp>

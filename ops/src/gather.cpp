@@ -1,11 +1,12 @@
-// Ops of shape.hpp that write their values: unslice, split, concatenate, gather and scatter_add.
-// They see an array as [outer, axis, inner] and copy runs of `inner` values.
+// Ops of shape.hpp that write their values: split, concatenate, stack, pad, gather and others. They
+// see an array as [outer, axis, inner] and copy runs of `inner` values.
 #include <algorithm>
 #include <string>
 
 #include <xtape/ops/shape.hpp>
 #include <xtape/record.hpp>
 
+#include "rows.hpp"
 #include "xt.hpp"
 
 namespace xtape {
@@ -215,10 +216,127 @@ Tensor<T> scatter_add(const Tensor<T>& x, const Index& index, std::int64_t size,
                    {{x, [index, at](In<T> g) { return gather(g, index, at); }}}, axis_text(at));
 }
 
+template <class T>
+Tensor<T> stack(const std::vector<Tensor<T>>& xs, Axis axis) {
+  if (xs.empty()) fail("stack", "no tensors: at least one is required.");
+  const Dims& shape = body(xs[0], "stack").shape;
+  const int at = normalize(axis, shape.rank() + 1, "stack");
+  std::vector<Tensor<T>> slices;
+  for (const Tensor<T>& x : xs) {
+    if (body(x, "stack").shape != shape)
+      fail("stack", "shapes " + detail::to_string(shape) + " and " + to_string(x.shape()) +
+                        ": all must be equal.");
+    slices.push_back(unsqueeze(stop_gradient(x), at));
+  }
+  return record_joint<T>(
+      "stack", {concatenate(slices, at)}, xs,
+      [at](const std::vector<Tensor<T>>& g, const std::vector<bool>&) { return unstack(g[0], at); },
+      axis_text(at))[0];
+}
+
+template <class T>
+std::vector<Tensor<T>> unstack(const Tensor<T>& x, Axis axis) {
+  const Body<T>& b = body(x, "unstack");
+  const int at = normalize(axis, b.shape.rank(), "unstack");
+  Dims shape, strides;
+  for (int i = 0; i < b.shape.rank(); ++i) {
+    if (i == at) continue;
+    shape.push_back(b.shape[i]);
+    strides.push_back(b.strides[i]);
+  }
+  std::vector<Tensor<T>> parts;
+  for (std::int64_t i = 0; i < b.shape[at]; ++i)
+    parts.push_back(detail::view<T>(x, shape, strides, b.size > 0 ? i * b.strides[at] : 0));
+  return record_joint<T>(
+      "unstack", std::move(parts), {x},
+      [at](const std::vector<Tensor<T>>& g, const std::vector<bool>&) {
+        return std::vector<Tensor<T>>{stack(g, at)};
+      },
+      axis_text(at));
+}
+
+template <class T>
+Tensor<T> pad(const Tensor<T>& x, const std::vector<std::array<std::int64_t, 2>>& widths,
+              double value) {
+  const Body<T>& b = body(x, "pad");
+  Dims shape = b.shape;
+  bool valid = static_cast<int>(widths.size()) == shape.rank();
+  std::string given;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    given += (i > 0 ? ", " : "") + to_string(Shape{widths[i][0], widths[i][1]});
+    valid = valid && widths[i][0] >= 0 && widths[i][1] >= 0;
+    if (valid) shape[static_cast<int>(i)] += widths[i][0] + widths[i][1];
+  }
+  if (!valid)
+    fail("pad", "widths [" + given + "] for shape " + detail::to_string(b.shape) +
+                    ": a pair for each axis is required, and none may be negative.");
+  auto [out, to] = detail::fresh<T>(detail::to_dims(detail::to_shape(shape), "pad"));
+  std::fill_n(to, detail::size_of(shape), static_cast<T>(value));
+  // Where each run of x's last axis begins in the result.
+  T* const first = to;
+  const Dims strides = detail::contiguous_strides(shape);
+  std::int64_t inside = 0;
+  for (int i = 0; i < shape.rank(); ++i)
+    inside += widths[static_cast<std::size_t>(i)][0] * strides[i];
+  detail::read_values(b, [&](auto from) {
+    detail::for_each_offset<1>(b.shape, {strides},
+                               [&](const auto& offset) { first[inside + offset[0]] = *from++; });
+  });
+  auto pullback = [widths, from = x.shape()](In<T> g) {
+    Tensor<T> dx = g;
+    for (std::size_t i = 0; i < widths.size(); ++i)
+      dx = slice(dx, i, widths[i][0], widths[i][0] + from[i]);
+    return dx;
+  };
+  return record<T>("pad", std::move(out), {{x, std::move(pullback)}}, "widths=[" + given + "]");
+}
+
+template <class T>
+Tensor<T> take_along_axis(const Tensor<T>& x, const Index& index, Axis axis) {
+  const Dims& shape = body(x, "take_along_axis").shape;
+  const Dims& wanted = body(index, "take_along_axis").shape;
+  const int at = normalize(axis, shape.rank(), "take_along_axis");
+  Dims expected = shape;
+  if (wanted.rank() == shape.rank()) expected[at] = wanted[at];
+  if (wanted != expected)
+    fail("take_along_axis", "an index of shape " + detail::to_string(wanted) + " for x of shape " +
+                                detail::to_string(shape) + " along axis " + std::to_string(at) +
+                                ": all other axes must be equal.");
+  std::vector<std::int64_t> positions = index.values();
+  check_positions("take_along_axis", positions, shape[at]);
+  // Each place along the axis becomes a place in x's values, one after the other.
+  const std::int64_t inner = Sides(shape, at).inner, n = wanted[at];
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const std::int64_t flat = static_cast<std::int64_t>(i);
+    const std::int64_t outer = flat / (n * inner);
+    positions[i] = (outer * shape[at] + positions[i]) * inner + flat % inner;
+  }
+  return gather(reshape(x, {-1}), Index(index.shape(), positions));
+}
+
+template <class T>
+Tensor<T> one_hot(const Index& index, std::int64_t classes) {
+  const std::vector<std::int64_t> hot = index.values();
+  check_positions("one_hot", hot, classes);
+  Shape shape = index.shape();
+  shape.push_back(classes);
+  auto [out, to] = detail::fresh<T>(detail::to_dims(shape, "one_hot"));
+  std::fill_n(to, detail::size_of(out.raw()->shape), T(0));
+  for (std::size_t i = 0; i < hot.size(); ++i)
+    to[static_cast<std::int64_t>(i) * classes + hot[i]] = T(1);
+  return out;
+}
+
 #define XTAPE_INSTANTIATE(T)                                                                       \
   template Tensor<T> unslice(const Tensor<T>&, Axis, std::int64_t, std::int64_t, std::int64_t);    \
   template std::vector<Tensor<T>> split(const Tensor<T>&, const std::vector<std::int64_t>&, Axis); \
   template Tensor<T> concatenate(const std::vector<Tensor<T>>&, Axis);                             \
+  template Tensor<T> stack(const std::vector<Tensor<T>>&, Axis);                                   \
+  template std::vector<Tensor<T>> unstack(const Tensor<T>&, Axis);                                 \
+  template Tensor<T> pad(const Tensor<T>&, const std::vector<std::array<std::int64_t, 2>>&,        \
+                         double);                                                                  \
+  template Tensor<T> take_along_axis(const Tensor<T>&, const Index&, Axis);                        \
+  template Tensor<T> one_hot(const Index&, std::int64_t);                                          \
   template Tensor<T> gather(const Tensor<T>&, const Index&, Axis);                                 \
   template Tensor<T> scatter_add(const Tensor<T>&, const Index&, std::int64_t, Axis);
 XTAPE_INSTANTIATE(float)

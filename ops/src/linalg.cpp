@@ -115,8 +115,17 @@ Tensor<T> dot(const Tensor<T>& a, const Tensor<T>& b) {
       {{a, [b](In<T> g) { return chain(g, b); }}, {b, [a](In<T> g) { return chain(g, a); }}});
 }
 
+template <class T>
+Tensor<T> outer(const Tensor<T>& a, const Tensor<T>& b) {
+  if (body(a, "outer").shape.rank() != 1 || body(b, "outer").shape.rank() != 1)
+    detail::fail("outer", "a of shape " + to_string(a.shape()) + " and b of shape " +
+                              to_string(b.shape()) + ": two vectors are required.");
+  return unsqueeze(a, 1) * b;
+}
+
 #define XTAPE_INSTANTIATE(T)                                     \
   template Tensor<T> matmul(const Tensor<T>&, const Tensor<T>&); \
+  template Tensor<T> outer(const Tensor<T>&, const Tensor<T>&);  \
   template Tensor<T> dot(const Tensor<T>&, const Tensor<T>&);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

@@ -27,17 +27,6 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 std::string axis_text(int axis) { return "axis=" + std::to_string(axis); }
 
-template <class T>
-Tensor<T> one_hot(const Index& targets, std::int64_t classes) {
-  Shape shape = targets.shape();
-  shape.push_back(classes);
-  const std::vector<std::int64_t> values = targets.values();
-  std::vector<T> hot(values.size() * static_cast<std::size_t>(classes));
-  for (std::size_t i = 0; i < values.size(); ++i)
-    hot[i * static_cast<std::size_t>(classes) + static_cast<std::size_t>(values[i])] = T(1);
-  return Tensor<T>(shape, hot);
-}
-
 /// Throws unless logits have an axis of classes, and rows to take a mean of.
 template <class T>
 void check_logits(const Tensor<T>& logits) {
@@ -68,6 +57,11 @@ Tensor<T> softmax(const Tensor<T>& x, Axis axis) {
     return gy - weights * sum(gy, at, true);
   };
   return record<T>("softmax", std::move(out), {{x, pullback}}, axis_text(at));
+}
+
+template <class T>
+Tensor<T> softmax(const Tensor<T>& x, const Mask& allowed, Axis axis) {
+  return softmax(mask(x, allowed), axis);
 }
 
 template <class T>
@@ -131,8 +125,19 @@ Tensor<T> cross_entropy(const Tensor<T>& logits, const Tensor<T>& probabilities)
   return -(sum(terms) / static_cast<double>(logits.size() / logits.dim(-1)));
 }
 
+template <class T>
+Tensor<T> mse(const Tensor<T>& prediction, Arg<T> target) {
+  if (body(prediction, "mse").shape != body(target, "mse").shape)
+    detail::fail("mse", "a prediction of shape " + to_string(prediction.shape()) +
+                            " for a target of shape " + to_string(target.shape()) +
+                            ": the shapes must be equal.");
+  return mean(square(prediction - target));
+}
+
 #define XTAPE_INSTANTIATE(T)                                        \
   template Tensor<T> softmax(const Tensor<T>&, Axis);               \
+  template Tensor<T> softmax(const Tensor<T>&, const Mask&, Axis);  \
+  template Tensor<T> mse(const Tensor<T>&, Arg<T>);                 \
   template Tensor<T> log_softmax(const Tensor<T>&, Axis);           \
   template Tensor<T> cross_entropy(const Tensor<T>&, const Index&); \
   template Tensor<T> cross_entropy(const Tensor<T>&, const Tensor<T>&);

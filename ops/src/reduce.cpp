@@ -53,9 +53,10 @@ struct Reduction {
   }
 };
 
-/// Folds f over the reduced axes, in A, and ends each result with `finish`.
-template <class A, class T, class F, class Finish>
-Tensor<T> fold(const Body<T>& x, const Reduction& over, bool keepdims, A start, F f,
+/// Folds f, which is associative, over enter(v) of each value v along the reduced axes, in A, and
+/// ends each result with `finish`.
+template <class A, class T, class Enter, class F, class Finish>
+Tensor<T> fold(const Body<T>& x, const Reduction& over, bool keepdims, A start, Enter enter, F f,
                Finish finish) {
   auto [out, to] = detail::fresh<T>(over.shape(keepdims));
   const std::int64_t results = detail::size_of(over.dropped);
@@ -68,7 +69,7 @@ Tensor<T> fold(const Body<T>& x, const Reduction& over, bool keepdims, A start, 
     const T* from = x.data;
     for (std::int64_t i = 0; i < results; ++i) {
       A total = start;
-      for (std::int64_t k = 0; k < over.count; ++k) total = f(total, static_cast<A>(*from++));
+      for (std::int64_t k = 0; k < over.count; ++k) total = f(total, enter(*from++));
       to[i] = finish(total);
     }
     return out;
@@ -76,11 +77,16 @@ Tensor<T> fold(const Body<T>& x, const Reduction& over, bool keepdims, A start, 
   std::vector<std::size_t> axes;
   for (int i = 0; i < x.shape.rank(); ++i)
     if (over[i]) axes.push_back(static_cast<std::size_t>(i));
-  const auto step = [&](const A& total, const T& v) { return f(total, static_cast<A>(v)); };
+  const auto step = [&](const A& total, const T& v) { return f(total, enter(v)); };
   const xt::xarray<A> totals = xt::reduce(
       xt::make_xreducer_functor(step, xt::const_value<A>(start), f), detail::expression(x), axes);
   std::transform(totals.begin(), totals.end(), to, finish);
   return out;
+}
+
+template <class T>
+double to_double(T v) {
+  return static_cast<double>(v);
 }
 
 /// What a pullback needs to know of its reduction: how to go back to the input's shape.
@@ -118,7 +124,7 @@ template <class T>
 Tensor<T> sum(const Tensor<T>& x, const Axes& axes, bool keepdims) {
   const Body<T>& b = detail::body(x, "sum");
   const Reduction over("sum", b.shape, axes);
-  auto value = fold<double>(b, over, keepdims, 0.0, std::plus<double>(),
+  auto value = fold<double>(b, over, keepdims, 0.0, to_double<T>, std::plus<double>(),
                             [](double total) { return static_cast<T>(total); });
   return record<T>("sum", std::move(value),
                    {{x, [undo = Undo(b.shape, over)](In<T> g) { return undo.spread(g); }}},
@@ -131,28 +137,114 @@ Tensor<T> mean(const Tensor<T>& x, const Axes& axes, bool keepdims) {
   const Reduction over("mean", b.shape, axes);
   check_not_empty("mean", over, b.shape);
   const double n = static_cast<double>(over.count);
-  auto value = fold<double>(b, over, keepdims, 0.0, std::plus<double>(),
+  auto value = fold<double>(b, over, keepdims, 0.0, to_double<T>, std::plus<double>(),
                             [n](double total) { return static_cast<T>(total / n); });
   return record<T>("mean", std::move(value),
                    {{x, [undo = Undo(b.shape, over), n](In<T> g) { return undo.spread(g / n); }}},
                    over.attributes(b.shape.rank(), keepdims));
 }
 
-template <class T>
-Tensor<T> max(const Tensor<T>& x, const Axes& axes, bool keepdims) {
-  const Body<T>& b = detail::body(x, "max");
-  const Reduction over("max", b.shape, axes);
-  check_not_empty("max", over, b.shape);
-  const auto larger = [](T a, T v) { return v > a || std::isnan(v) ? v : a; };  // NaN stays
-  auto value = fold<T>(b, over, keepdims, -std::numeric_limits<T>::infinity(), larger,
-                       [](T largest) { return largest; });
+namespace {
+
+/// max or min: the value that `better` prefers, and a share of the gradient for each tie.
+template <class T, class Better>
+Tensor<T> extreme(const char* op, const Tensor<T>& x, const Axes& axes, bool keepdims, T worst,
+                  Better better) {
+  const Body<T>& b = detail::body(x, op);
+  const Reduction over(op, b.shape, axes);
+  check_not_empty(op, over, b.shape);
+  const auto same = [](T v) { return v; };
+  const auto choose = [better](T a, T v) {
+    return better(v, a) || std::isnan(v) ? v : a;
+  };  // NaN stays
+  auto value = fold<T>(b, over, keepdims, worst, same, choose, same);
   auto pullback = [x, undo = Undo(b.shape, over)](In<T> g, In<T> y) {
     const Mask ties = equal(x, undo.keep(y));
     const Tensor<T> count = sum(where(ties, Tensor<T>::ones(undo.full), 0), undo.axes, true);
     return where(ties, undo.keep(g) / count, 0);
   };
-  return record<T>("max", std::move(value), {{x, std::move(pullback)}},
+  return record<T>(op, std::move(value), {{x, std::move(pullback)}},
                    over.attributes(b.shape.rank(), keepdims));
+}
+
+}  // namespace
+
+template <class T>
+Tensor<T> max(const Tensor<T>& x, const Axes& axes, bool keepdims) {
+  return extreme("max", x, axes, keepdims, -std::numeric_limits<T>::infinity(), std::greater<T>());
+}
+
+template <class T>
+Tensor<T> min(const Tensor<T>& x, const Axes& axes, bool keepdims) {
+  return extreme("min", x, axes, keepdims, std::numeric_limits<T>::infinity(), std::less<T>());
+}
+
+template <class T>
+Tensor<T> prod(const Tensor<T>& x, const Axes& axes, bool keepdims) {
+  const Body<T>& b = detail::body(x, "prod");
+  const Reduction over("prod", b.shape, axes);
+  std::vector<std::int64_t> order;
+  for (const bool last : {false, true})
+    for (int i = 0; i < b.shape.rank(); ++i)
+      if (over[i] == last) order.push_back(i);
+  const Shape result = detail::to_shape(over.shape(keepdims));
+  if (over.count == 0) return Tensor<T>::ones(result);
+  // [results, values]: fold the second axis in halves.
+  Tensor<T> rest = reshape(transpose(x, order), {detail::size_of(over.dropped), over.count});
+  Tensor<T> odd = 1;
+  while (rest.dim(1) > 1) {
+    const std::int64_t half = rest.dim(1) / 2;
+    const std::vector<Tensor<T>> parts = split(rest, {half, half, rest.dim(1) % 2}, 1);
+    rest = parts[0] * parts[1];
+    if (parts[2].dim(1) == 1) odd = odd * parts[2];
+  }
+  return reshape(rest * odd, result);
+}
+
+template <class T>
+Tensor<T> var(const Tensor<T>& x, const Axes& axes, bool keepdims, double correction) {
+  const Body<T>& b = detail::body(x, "var");
+  const Reduction over("var", b.shape, axes);
+  const double n = static_cast<double>(over.count) - correction;
+  if (!(n > 0))
+    detail::fail("var", std::to_string(over.count) + " values with a correction of " +
+                            std::to_string(correction) + ": more values are required.");
+  return sum(square(x - mean(x, axes, true)), axes, keepdims) / n;
+}
+
+template <class T>
+Tensor<T> norm(const Tensor<T>& x, const Axes& axes, bool keepdims) {
+  const Body<T>& b = detail::body(x, "norm");
+  const Reduction over("norm", b.shape, axes);
+  const auto squared = [](T v) { return static_cast<double>(v) * static_cast<double>(v); };
+  auto value = fold<double>(b, over, keepdims, 0.0, squared, std::plus<double>(),
+                            [](double total) { return static_cast<T>(std::sqrt(total)); });
+  auto pullback = [x, undo = Undo(b.shape, over)](In<T> g, In<T> y) {
+    const Tensor<T> length = undo.keep(y);
+    return chain(undo.keep(g), where(equal(length, 0), 0, x / length));
+  };
+  return record<T>("norm", std::move(value), {{x, std::move(pullback)}},
+                   over.attributes(b.shape.rank(), keepdims));
+}
+
+template <class T>
+Index argmax(const Tensor<T>& x, Axis axis, bool keepdims) {
+  const int at = detail::normalize(axis, detail::body(x, "argmax").shape.rank(), "argmax");
+  const Reduction over("argmax", x.raw()->shape, at);
+  check_not_empty("argmax", over, x.raw()->shape);
+  // Rows along the axis, one after the other.
+  std::vector<std::int64_t> order;
+  for (int i = 0; i < x.rank(); ++i)
+    if (i != at) order.push_back(i);
+  order.push_back(at);
+  const std::vector<T> values = transpose(stop_gradient(x), order).values();
+  auto [out, to] = detail::fresh<std::int64_t>(over.shape(keepdims));
+  const auto row = static_cast<std::ptrdiff_t>(over.count);
+  for (auto first = values.begin(); first != values.end(); first += row)
+    *to++ = std::max_element(first, first + row,
+                             [](T a, T b) { return a < b || (std::isnan(b) && !std::isnan(a)); }) -
+            first;
+  return out;
 }
 
 template <class T>
@@ -182,10 +274,15 @@ Tensor<T> logsumexp(const Tensor<T>& x, const Axes& axes, bool keepdims) {
                    over.attributes(b.shape.rank(), keepdims));
 }
 
-#define XTAPE_INSTANTIATE(T)                                    \
-  template Tensor<T> sum(const Tensor<T>&, const Axes&, bool);  \
-  template Tensor<T> mean(const Tensor<T>&, const Axes&, bool); \
-  template Tensor<T> max(const Tensor<T>&, const Axes&, bool);  \
+#define XTAPE_INSTANTIATE(T)                                           \
+  template Tensor<T> sum(const Tensor<T>&, const Axes&, bool);         \
+  template Tensor<T> mean(const Tensor<T>&, const Axes&, bool);        \
+  template Tensor<T> max(const Tensor<T>&, const Axes&, bool);         \
+  template Tensor<T> min(const Tensor<T>&, const Axes&, bool);         \
+  template Tensor<T> prod(const Tensor<T>&, const Axes&, bool);        \
+  template Tensor<T> var(const Tensor<T>&, const Axes&, bool, double); \
+  template Tensor<T> norm(const Tensor<T>&, const Axes&, bool);        \
+  template Index argmax(const Tensor<T>&, Axis, bool);                 \
   template Tensor<T> logsumexp(const Tensor<T>&, const Axes&, bool);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include <xtape/ops/compare.hpp>
 #include <xtape/record.hpp>
 
 #include "xt.hpp"
@@ -225,6 +226,49 @@ Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& wanted) {
                    {{x, [](In<T> g) { return g; }}});
 }
 
+template <class T>
+Tensor<T> flip(const Tensor<T>& x, const Axes& axes) {
+  const Body<T>& b = body(x, "flip");
+  std::vector<std::int64_t> list = axes.list();
+  for (int i = 0; axes.every() && i < b.shape.rank(); ++i) list.push_back(i);
+  Dims strides = b.strides;
+  std::int64_t offset = 0;
+  for (std::int64_t axis : list) {
+    const int at = normalize(axis, b.shape.rank(), "flip");
+    if (b.size > 0) offset += (b.shape[at] - 1) * strides[at];
+    strides[at] = -strides[at];  // twice given is turned twice
+  }
+  return record<T>("flip", detail::view<T>(x, b.shape, strides, offset),
+                   {{x, [list](In<T> g) { return flip(g, list); }}}, "axes=" + to_string(list));
+}
+
+namespace {
+
+/// True where keep(j - i) for the last two axes of x.
+template <class T, class Keep>
+Mask triangle(const char* op, const Tensor<T>& x, Keep keep) {
+  const Dims& shape = body(x, op).shape;
+  if (shape.rank() < 2)
+    fail(op, "shape " + detail::to_string(shape) + ": at least two axes are required.");
+  const std::int64_t rows = x.dim(-2), columns = x.dim(-1);
+  std::vector<bool> kept;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) kept.push_back(keep(j - i));
+  return Mask({rows, columns}, kept);
+}
+
+}  // namespace
+
+template <class T>
+Tensor<T> triu(const Tensor<T>& x, std::int64_t diagonal) {
+  return mask(x, triangle("triu", x, [=](std::int64_t right) { return right >= diagonal; }), 0);
+}
+
+template <class T>
+Tensor<T> tril(const Tensor<T>& x, std::int64_t diagonal) {
+  return mask(x, triangle("tril", x, [=](std::int64_t right) { return right <= diagonal; }), 0);
+}
+
 #define XTAPE_INSTANTIATE(T)                                                                  \
   template Tensor<T> contiguous(const Tensor<T>&);                                            \
   template Tensor<T> reshape(const Tensor<T>&, const Shape&);                                 \
@@ -233,6 +277,9 @@ Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& wanted) {
   template Tensor<T> unsqueeze(const Tensor<T>&, Axis);                                       \
   template Tensor<T> squeeze(const Tensor<T>&, const Axes&);                                  \
   template Tensor<T> slice(const Tensor<T>&, Axis, std::int64_t, std::int64_t, std::int64_t); \
+  template Tensor<T> flip(const Tensor<T>&, const Axes&);                                     \
+  template Tensor<T> triu(const Tensor<T>&, std::int64_t);                                    \
+  template Tensor<T> tril(const Tensor<T>&, std::int64_t);                                    \
   template Tensor<T> broadcast_to(const Tensor<T>&, const Shape&);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

@@ -14,6 +14,7 @@
 
 #include <xtape/ops/elementwise.hpp>
 #include <xtape/ops/reduce.hpp>
+#include <xtape/ops/shape.hpp>
 #include <xtape/tape.hpp>
 
 namespace xtape {
@@ -106,6 +107,30 @@ std::pair<Tensor<T>, Tensor<T>> jvp(const F& f, const Tensor<T>& x, Arg<T> v) {
   // u -> <vjp(f, x)(u), v> is linear in u; its gradient is the derivative along v.
   auto along = [&](In<T> u) { return sum(vjp(f, x, u).second * v); };
   return {y, grad(along)(Tensor<T>::zeros(y.shape()))};
+}
+
+/// All derivatives of f's result with respect to x, a row for each value of the result.
+/// -> [f's shape..., x's shape...]. It costs a sweep for each value: for small functions.
+template <class F, class T>
+Tensor<T> jacobian(const F& f, const Tensor<T>& x) {
+  detail::Closure<T> closure({x});
+  const Tensor<T> y = f(closure.arguments()[0]);
+  Shape shape = y.shape();
+  const Shape columns = x.shape();
+  shape.insert(shape.end(), columns.begin(), columns.end());
+  if (y.size() == 0) return Tensor<T>::zeros(shape);
+  std::vector<Tensor<T>> rows;
+  for (const Tensor<T>& one : unstack(Tensor<T>::eye(y.size()))) {
+    const Tensor<T> seed = reshape(one, y.shape());
+    rows.push_back(closure.vjp("jacobian", y, &seed)[0]);
+  }
+  return reshape(stack(rows), shape);
+}
+
+/// The second derivatives of f, which has a one-element result. -> [x's shape..., x's shape...]
+template <class F, class T>
+Tensor<T> hessian(const F& f, const Tensor<T>& x) {
+  return jacobian(grad(f), x);
 }
 
 /// The Hessian of f at x times v, in x's shape, without the Hessian.

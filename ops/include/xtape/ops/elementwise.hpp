@@ -79,4 +79,56 @@ XTAPE_API Tensor<T> sigmoid(const Tensor<T>& x);
 template <class T>
 XTAPE_API Tensor<T> relu(const Tensor<T>& x);
 
+/// The absolute value; its derivative at 0 is 0.
+/// Formula: y = |x|; dx = g sign(x)
+template <class T>
+XTAPE_API Tensor<T> abs(const Tensor<T>& x);
+
+/// The sine of an angle in radians.
+/// Formula: y = sin x; dx = g cos x
+template <class T>
+XTAPE_API Tensor<T> sin(const Tensor<T>& x);
+
+/// The cosine of an angle in radians.
+/// Formula: y = cos x; dx = -g sin x
+template <class T>
+XTAPE_API Tensor<T> cos(const Tensor<T>& x);
+
+/// The error function.
+/// Formula: y = 2 pi^(-1/2) integral of e^(-t^2) from 0 to x; dx = 2 pi^(-1/2) g e^(-x^2)
+template <class T>
+XTAPE_API Tensor<T> erf(const Tensor<T>& x);
+
+/// The Gaussian error linear unit, with the exact normal distribution function.
+/// Formula: y = x Phi(x); dx = g (Phi(x) + x phi(x)), Phi and phi the normal distribution and
+/// density Source: Hendrycks and Gimpel, Gaussian Error Linear Units, 2016
+template <class T>
+XTAPE_API Tensor<T> gelu(const Tensor<T>& x);
+
+/// The sigmoid linear unit, also called swish.
+/// Formula: y = x s(x); dx = g s(x) (1 + x (1 - s(x))), s the sigmoid
+template <class T>
+XTAPE_API Tensor<T> silu(const Tensor<T>& x);
+
+/// A smooth relu, exact at both ends.
+/// Formula: y = ln(1 + e^x); dx = g sigmoid(x)
+template <class T>
+XTAPE_API Tensor<T> softplus(const Tensor<T>& x);
+
+/// x, but at least low and at most high; NaN stays NaN, and at the limits the gradient passes.
+/// Throws: std::invalid_argument when low is above high, or either is NaN.
+/// Formula: y = min(max(x, low), high); dx = g where low <= x <= high, else 0
+template <class T>
+XTAPE_API Tensor<T> clamp(const Tensor<T>& x, double low, double high);
+
+/// The larger of two; NaN if either is. Equal values share the gradient. a, b: broadcast.
+/// Formula: y = max(a, b); da = g where a > b, g / 2 where a = b, else 0; db likewise
+template <class T>
+XTAPE_API Tensor<T> maximum(const Tensor<T>& a, Arg<T> b);
+
+/// The smaller of two; NaN if either is. Equal values share the gradient. a, b: broadcast.
+/// Formula: y = min(a, b); da = g where a < b, g / 2 where a = b, else 0; db likewise
+template <class T>
+XTAPE_API Tensor<T> minimum(const Tensor<T>& a, Arg<T> b);
+
 }  // namespace xtape

@@ -19,4 +19,10 @@ XTAPE_API Tensor<T> matmul(const Tensor<T>& a, const Tensor<T>& b);
 template <class T>
 XTAPE_API Tensor<T> dot(const Tensor<T>& a, const Tensor<T>& b);
 
+/// Every product of a value of a with one of b. a: [M]  b: [N] -> [M, N]
+/// Throws: std::invalid_argument unless both are vectors.
+/// Formula: y_ij = a_i b_j; da = g b, db = g^T a
+template <class T>
+XTAPE_API Tensor<T> outer(const Tensor<T>& a, const Tensor<T>& b);
+
 }  // namespace xtape

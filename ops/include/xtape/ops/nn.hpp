@@ -11,6 +11,19 @@ namespace xtape {
 template <class T>
 XTAPE_API Tensor<T> softmax(const Tensor<T>& x, Axis axis = -1);
 
+/// Softmax over the allowed entries alone; the others get weight 0, and so do rows of none.
+/// allowed broadcasts to x.
+/// Formula: y = softmax(mask(x, allowed)); dx by composition
+template <class T>
+XTAPE_API Tensor<T> softmax(const Tensor<T>& x, const Mask& allowed, Axis axis = -1);
+
+/// The mean squared error. prediction, target: one shape -> []
+/// Throws: std::invalid_argument when the shapes differ (they would broadcast in silence), or for
+/// no values.
+/// Formula: y = mean (p - t)^2; dp = 2 g (p - t) / n, dt = -dp
+template <class T>
+XTAPE_API Tensor<T> mse(const Tensor<T>& prediction, Arg<T> target);
+
 /// The logarithm of softmax, without a loss where that is tiny; -inf where x is -inf.
 /// Formula: y = x - ln sum e^x; dx = g - e^y sum g, and 0 where y = -inf in a row of nothing else
 template <class T>

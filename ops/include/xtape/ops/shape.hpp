@@ -2,6 +2,7 @@
 // and, where strides allow, reshape are views: O(1), sharing storage.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -93,5 +94,54 @@ XTAPE_API Tensor<T> gather(const Tensor<T>& x, const Index& index, Axis axis = 0
 template <class T>
 XTAPE_API Tensor<T> scatter_add(const Tensor<T>& x, const Index& index, std::int64_t size,
                                 Axis axis = 0);
+
+/// The order of values along some axes reversed: a view.
+/// Formula: y_i = x_(n-1-i); dx = flip(g)
+template <class T>
+XTAPE_API Tensor<T> flip(const Tensor<T>& x, const Axes& axes = all);
+
+/// Tensors of one shape, side by side along a new axis.
+/// Throws: std::invalid_argument for no tensors, or when the shapes differ.
+/// Formula: y[i] = x_i; dx_i = g[i]
+template <class T>
+XTAPE_API Tensor<T> stack(const std::vector<Tensor<T>>& xs, Axis axis = 0);
+
+/// The slices of length 1 along an axis, without that axis, as one op: what stack undoes.
+/// Formula: y_i = x[i]; dx = stack(g_1, g_2, ...)
+template <class T>
+XTAPE_API std::vector<Tensor<T>> unstack(const Tensor<T>& x, Axis axis = 0);
+
+/// x with `value` put before and after it along each axis.
+/// widths: {before, after} for each axis, none negative.
+/// Throws: std::invalid_argument for another number of widths.
+/// Formula: y = x inside, value outside; dx = g inside
+template <class T>
+XTAPE_API Tensor<T> pad(const Tensor<T>& x, const std::vector<std::array<std::int64_t, 2>>& widths,
+                        double value = 0);
+
+/// The upper triangle of matrices, zeros below the diagonal; `diagonal` shifts it to the right.
+/// x: [..., M, N]
+/// Formula: y_ij = x_ij where j >= i + diagonal, else 0; dx = triu(g)
+template <class T>
+XTAPE_API Tensor<T> triu(const Tensor<T>& x, std::int64_t diagonal = 0);
+
+/// The lower triangle of matrices, zeros above the diagonal; `diagonal` shifts it to the right.
+/// x: [..., M, N]
+/// Formula: y_ij = x_ij where j <= i + diagonal, else 0; dx = tril(g)
+template <class T>
+XTAPE_API Tensor<T> tril(const Tensor<T>& x, std::int64_t diagonal = 0);
+
+/// One value for each position along an axis: NumPy's take_along_axis.
+/// x: [A..., N, B...]  index: [A..., I, B...], each from 0 to N - 1 -> index's shape
+/// Throws: std::invalid_argument for a position outside, or when the other axes differ.
+/// Formula: y[a, i, b] = x[a, index[a, i, b], b]; dx = g added at those places
+template <class T>
+XTAPE_API Tensor<T> take_along_axis(const Tensor<T>& x, const Index& index, Axis axis);
+
+/// 1 at each given class, 0 elsewhere: one_hot<float>(ids, 10). index: [...] -> [..., classes]
+/// Throws: std::invalid_argument for a class outside.
+/// Not an op: whole numbers have no derivative.
+template <class T>
+XTAPE_API Tensor<T> one_hot(const Index& index, std::int64_t classes);
 
 }  // namespace xtape

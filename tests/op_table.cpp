@@ -31,8 +31,8 @@ plain::Values draw(const Domain& domain, std::size_t count, xtape::Random& rando
 const Rows& rows() {
   static const Rows all = [] {
     Rows result;
-    for (const auto part : {elementwise_rows, compare_rows, reduce_rows, shape_rows, linalg_rows,
-                            nn_rows, attention_rows})
+    for (const auto part : {elementwise_rows, compare_rows, reduce_rows, shape_rows, arrange_rows,
+                            linalg_rows, nn_rows, attention_rows})
       for (Row& row : part()) result.push_back(std::move(row));
     return result;
   }();

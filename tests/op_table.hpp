@@ -83,6 +83,7 @@ Rows elementwise_rows();
 Rows compare_rows();
 Rows reduce_rows();
 Rows shape_rows();
+Rows arrange_rows();  // of shape.hpp too
 Rows linalg_rows();
 Rows nn_rows();
 Rows attention_rows();

@@ -14,6 +14,7 @@ using plain::Values;
 
 constexpr Domain kPositive{Domain::kBetween, 0.5, 2};
 constexpr Domain kNotZero{Domain::kOutside, 0.5, 2};
+constexpr Domain kSmall{Domain::kBetween, -0.4, 0.4};  // apart from kNotZero
 
 std::vector<Sample> one_operand() {
   return {{{2, 3}}, {{}}, {{1}}, {{2, 1, 3}}, {{0}}, {{2, 0, 3}}};
@@ -148,6 +149,68 @@ Rows functions() {
           "relu", [](const auto& x) { return relu(x[0]); },
           [](double v) { return v > 0 ? v : 0.0; }, [](double v) { return v > 0 ? 1.0 : 0.0; },
           Domain{Domain::kOutside, 0.1, 2}),
+      unary(
+          "sin", [](const auto& x) { return sin(x[0]); }, [](double v) { return std::sin(v); },
+          [](double v) { return std::cos(v); }),
+      unary(
+          "cos", [](const auto& x) { return cos(x[0]); }, [](double v) { return std::cos(v); },
+          [](double v) { return -std::sin(v); }),
+  };
+}
+
+Rows activations() {
+  const double pi = std::acos(-1.0);
+  const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
+  const auto normal = [](double v) { return (1 + std::erf(v / std::sqrt(2.0))) / 2; };
+  const auto density = [pi](double v) { return std::exp(-v * v / 2) / std::sqrt(2 * pi); };
+  return {
+      unary(
+          "erf", [](const auto& x) { return erf(x[0]); }, [](double v) { return std::erf(v); },
+          [pi](double v) { return 2 / std::sqrt(pi) * std::exp(-v * v); }),
+      unary(
+          "gelu", [](const auto& x) { return gelu(x[0]); },
+          [normal](double v) { return v * normal(v); },
+          [normal, density](double v) { return normal(v) + v * density(v); }),
+      unary(
+          "silu", [](const auto& x) { return silu(x[0]); },
+          [sigmoid](double v) { return v * sigmoid(v); },
+          [sigmoid](double v) { return sigmoid(v) + v * sigmoid(v) * sigmoid(-v); }),
+      unary(
+          "softplus", [](const auto& x) { return softplus(x[0]); },
+          [](double v) { return std::log(1 + std::exp(v)); }, sigmoid),
+  };
+}
+
+Rows choices() {
+  const auto above = [](double v) { return v > 0 ? 1.0 : 0.0; };
+  return {
+      unary(
+          "abs", [](const auto& x) { return abs(x[0]); }, [](double v) { return v > 0 ? v : -v; },
+          [](double v) { return v > 0 ? 1.0 : -1.0; }, kNotZero),
+      unary(
+          "clamp, at least 0", [](const auto& x) { return clamp(x[0], 0, 3); },
+          [](double v) { return v > 0 ? v : 0.0; }, above, kNotZero),
+      unary(
+          "clamp, at most 0", [](const auto& x) { return clamp(x[0], -3, 0); },
+          [](double v) { return v > 0 ? 0.0 : v; }, [above](double v) { return above(-v); },
+          kNotZero),
+      unary(
+          "maximum of x and a number", [](const auto& x) { return maximum(x[0], 0.25); },
+          [](double v) { return v > 0.25 ? v : 0.25; }, above, kNotZero),
+      unary(
+          "minimum of x and a number", [](const auto& x) { return minimum(x[0], 0.25); },
+          [](double v) { return v > 0.25 ? 0.25 : v; }, [above](double v) { return above(-v); },
+          kNotZero),
+      binary(
+          "maximum", [](const auto& x) { return maximum(x[0], x[1]); },
+          [](double a, double b) { return a > b ? a : b; },
+          [above](double a, double b) { return above(a - b); },
+          [above](double a, double b) { return above(b - a); }, kNotZero, kSmall),
+      binary(
+          "minimum", [](const auto& x) { return minimum(x[0], x[1]); },
+          [](double a, double b) { return a > b ? b : a; },
+          [above](double a, double b) { return above(b - a); },
+          [above](double a, double b) { return above(a - b); }, kSmall, kNotZero),
   };
 }
 
@@ -155,7 +218,7 @@ Rows functions() {
 
 Rows elementwise_rows() {
   Rows result;
-  for (const auto part : {arithmetic, with_a_number, functions})
+  for (const auto part : {arithmetic, with_a_number, functions, activations, choices})
     for (Row& row : part()) result.push_back(std::move(row));
   return result;
 }

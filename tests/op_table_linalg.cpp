@@ -72,6 +72,13 @@ plain::Gradients matmul_vjp(const Arrays& x, const Array& g) {
   return result;
 }
 
+/// Two vectors as a matrix of one column and one of one row.
+Arrays column_and_row(Arrays x) {
+  x[0].shape.push_back(1);
+  x[1].shape.insert(x[1].shape.begin(), 1);
+  return x;
+}
+
 }  // namespace
 
 Rows linalg_rows() {
@@ -128,6 +135,11 @@ Rows linalg_rows() {
        [](const auto& x) { return dot(x[0], x[1]); },
        matmul_value,
        matmul_vjp},
+      {"outer",
+       {{{2}, {3}}, {{3}, {3}}, {{1}, {1}}, {{1}, {4}}, {{0}, {3}}, {{3}, {0}}, {{0}, {0}}},
+       [](const auto& x) { return outer(x[0], x[1]); },
+       [](const Arrays& x) { return matmul_value(column_and_row(x)); },
+       [](const Arrays& x, const Array& g) { return matmul_vjp(column_and_row(x), g); }},
   };
 }
 

@@ -1,6 +1,7 @@
 // Rows of ops/nn.hpp.
 #include <xtape/ops/nn.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 #include "op_table.hpp"
@@ -60,6 +61,48 @@ std::vector<Values> log_softmax_slopes(const Values& x) {
   for (std::size_t j = 0; j < x.size(); ++j)
     for (std::size_t i = 0; i < x.size(); ++i) result[j][i] = (i == j ? 1 : 0) - y[i];
   return result;
+}
+
+/// Whether a row of masked softmax sees its value at a flat index: of every twelve the last six,
+/// less one. So some rows of 2, 3 or 4 see nothing, some a part, and some all.
+bool is_visible(std::size_t flat) { return flat % 12 >= 6 && flat % 12 != 10; }
+
+xtape::Mask visible(const xtape::Shape& shape) {
+  std::vector<bool> values;
+  for (std::size_t i = 0; i < plain::size(shape); ++i) values.push_back(is_visible(i));
+  return xtape::Mask(shape, values);
+}
+
+/// Softmax among the visible values of each group along an axis; 0 for the others.
+Row masked_softmax(const char* name, std::vector<Sample> samples, int axis) {
+  const auto seen = [axis](const plain::Shape& shape) {
+    auto groups = plain::groups(shape, {axis});
+    for (auto& group : groups)
+      group.erase(
+          std::remove_if(group.begin(), group.end(), [](std::size_t i) { return !is_visible(i); }),
+          group.end());
+    return groups;
+  };
+  return {name, std::move(samples),
+          [axis](const auto& x) { return softmax(x[0], visible(x[0].shape()), axis); },
+          [seen](const Arrays& x) {
+            Array y{x[0].shape, Values(x[0].values.size())};
+            for (const auto& group : seen(y.shape)) {
+              const Values weights = plain::softmax(plain::pick(x[0], group));
+              for (std::size_t i = 0; i < group.size(); ++i) y.values[group[i]] = weights[i];
+            }
+            return y;
+          },
+          [seen](const Arrays& x, const Array& g) {
+            plain::Gradients result = plain::zeros(x);
+            for (const auto& group : seen(x[0].shape)) {
+              const std::vector<Values> slopes = softmax_slopes(plain::pick(x[0], group));
+              for (std::size_t i = 0; i < group.size(); ++i)
+                for (std::size_t j = 0; j < group.size(); ++j)
+                  result[0][group[i]] += g.values[group[j]] * slopes[j][i];
+            }
+            return result;
+          }};
 }
 
 /// A class for each position: 0, 2, 4, ... around the number of classes.
@@ -127,6 +170,28 @@ Rows nn_rows() {
       along(
           "log_softmax along axis 0", inner, [](const auto& x) { return log_softmax(x[0], 0); }, 0,
           log_softmax, log_softmax_slopes),
+      masked_softmax("softmax with a mask",
+                     {{{4, 3}}, {{6, 2}}, {{12}}, {{2, 2, 3}}, {{12, 1}}, {{0, 3}}, {{2, 0}}}, -1),
+      masked_softmax("softmax with a mask along axis 0", {{{4, 3}}, {{2, 6}}, {{1, 12}}, {{0, 2}}},
+                     0),
+      {"mse",
+       {{{2, 3}, {2, 3}}, {{4}, {4}}, {{1, 1}, {1, 1}}, {{}, {}}, {{2, 1, 3}, {2, 1, 3}}},
+       [](const auto& x) { return mse(x[0], x[1]); },
+       [](const Arrays& x) {
+         double total = 0;
+         for (std::size_t i = 0; i < x[0].values.size(); ++i)
+           total += std::pow(x[0].values[i] - x[1].values[i], 2);
+         return Array{{}, {total / static_cast<double>(x[0].values.size())}};
+       },
+       [](const Arrays& x, const Array& g) {  // dp = 2 g (p - t) / n, dt = -dp
+         plain::Gradients result = plain::zeros(x);
+         for (std::size_t i = 0; i < x[0].values.size(); ++i) {
+           result[0][i] = 2 * g.values[0] * (x[0].values[i] - x[1].values[i]) /
+                          static_cast<double>(x[0].values.size());
+           result[1][i] = -result[0][i];
+         }
+         return result;
+       }},
       {"cross_entropy", logits,
        [](const auto& x) { return cross_entropy(x[0], targets(x[0].shape())); },
        [](const Arrays& x) { return entropy(x[0], one_hot(x[0].shape)); },

@@ -14,6 +14,7 @@ using plain::Array;
 using plain::Values;
 
 constexpr Domain kDistinct{Domain::kDistinct, -2, 2};
+constexpr Domain kNotZero{Domain::kOutside, 0.5, 2};
 
 /// f turns a group of values into one; d gives its derivatives with respect to each of them.
 template <class F, class D>
@@ -96,6 +97,53 @@ Values largest_slopes(const Values& x) {
   return result;
 }
 
+Values negative(Values x) {
+  for (double& v : x) v = -v;
+  return x;
+}
+
+double product(const Values& x) {
+  double result = 1;
+  for (double v : x) result *= v;
+  return result;
+}
+
+/// The product of all others.
+Values product_slopes(const Values& x) {
+  Values result(x.size(), 1);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    for (std::size_t j = 0; j < x.size(); ++j) result[i] *= i == j ? 1 : x[j];
+  return result;
+}
+
+/// sum_i (x_i - m)^2 / (n - correction)
+double variance(const Values& x, double correction) {
+  const double n = static_cast<double>(x.size());
+  double squares = 0;
+  for (double v : x) squares += (v - total(x) / n) * (v - total(x) / n);
+  return squares / (n - correction);
+}
+
+/// 2 (x_i - m) / (n - correction): what reaches the others through m sums to 0.
+Values variance_slopes(const Values& x, double correction) {
+  const double n = static_cast<double>(x.size());
+  Values result;
+  for (double v : x) result.push_back(2 * (v - total(x) / n) / (n - correction));
+  return result;
+}
+
+double euclidean(const Values& x) {
+  double squares = 0;
+  for (double v : x) squares += v * v;
+  return std::sqrt(squares);
+}
+
+Values euclidean_slopes(const Values& x) {
+  Values result;
+  for (double v : x) result.push_back(v / euclidean(x));
+  return result;
+}
+
 double log_sum(const Values& x) {
   double result = 0;
   for (double v : x) result += std::exp(v);
@@ -123,6 +171,24 @@ void append(Rows& rows, const Over& over, bool keep) {
       std::string("logsumexp") + variant, everywhere,
       [axes = over.axes, keep](const auto& x) { return logsumexp(x[0], axes, keep); }, over.plain,
       keep, log_sum, plain::softmax));
+  rows.push_back(reduction(
+      std::string("min") + variant, over.samples,
+      [axes = over.axes, keep](const auto& x) { return min(x[0], axes, keep); }, over.plain, keep,
+      [](const Values& x) { return -largest(negative(x)); },
+      [](const Values& x) { return largest_slopes(negative(x)); }, kDistinct));
+  rows.push_back(reduction(
+      std::string("prod") + variant, everywhere,
+      [axes = over.axes, keep](const auto& x) { return prod(x[0], axes, keep); }, over.plain, keep,
+      product, product_slopes, kNotZero));
+  rows.push_back(reduction(
+      std::string("var") + variant, over.samples,
+      [axes = over.axes, keep](const auto& x) { return var(x[0], axes, keep); }, over.plain, keep,
+      [](const Values& x) { return variance(x, 0); },
+      [](const Values& x) { return variance_slopes(x, 0); }));
+  rows.push_back(reduction(
+      std::string("norm") + variant, everywhere,
+      [axes = over.axes, keep](const auto& x) { return norm(x[0], axes, keep); }, over.plain, keep,
+      euclidean, euclidean_slopes, kNotZero));
 }
 
 }  // namespace
@@ -131,6 +197,11 @@ Rows reduce_rows() {
   Rows rows;
   for (const Over& over : overs())
     for (const bool keep : {false, true}) append(rows, over, keep);
+  rows.push_back(reduction(
+      "var with a correction", {{{2, 3}}, {{4, 2}}, {{1, 3}}, {{0, 2}}, {{2, 1, 3}}},
+      [](const auto& x) { return var(x[0], -1, false, 1); }, {-1}, false,
+      [](const Values& x) { return variance(x, 1); },
+      [](const Values& x) { return variance_slopes(x, 1); }));
   return rows;
 }
 

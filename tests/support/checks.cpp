@@ -112,6 +112,12 @@ Tensor<T> with_gaps(const Tensor<T>& x) {
   return reshape(slice(Tensor<T>({n}, wide), 0, 1, n, 2), x.shape());
 }
 
+/// The same values, in memory from the last to the first.
+template <class T>
+Tensor<T> reversed(const Tensor<T>& x) {
+  return flip(contiguous(flip(x)));
+}
+
 /// The first slice along the first axis, again and again.
 template <class T>
 Tensor<T> repeated_rows(const Tensor<T>& x) {
@@ -166,8 +172,8 @@ template <class T>
 std::string layouts(const Case& c, int& strided) {
   const Problem<T> p = problem<T>(c);
   using Layout = Tensor<T> (*)(const Tensor<T>&);
-  for (const Layout layout :
-       {Layout(transposed), Layout(with_gaps), Layout(repeated_rows), Layout(repeated_value)})
+  for (const Layout layout : {Layout(transposed), Layout(with_gaps), Layout(reversed),
+                              Layout(repeated_rows), Layout(repeated_value)})
     // Each input alone, then the cotangent, then all.
     for (std::size_t which = 0; which <= p.inputs.size() + 1; ++which) {
       Tensors<T> views = p.inputs;

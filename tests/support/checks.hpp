@@ -38,7 +38,7 @@ std::string vjp(const Case& c);
 std::string differences(const Case& c, int order);
 
 /// Inputs and cotangent give the same bits in every layout: transposed, with gaps (that hold NaN),
-/// repeated by strides of 0. Counts the layouts that were no dense copy.
+/// reversed, repeated by strides of 0. Counts the layouts that were no dense copy.
 template <class T>
 std::string layouts(const Case& c, int& strided);
 

@@ -9,18 +9,18 @@
 #include <xtape/xtensor.hpp>
 
 // xtensor's folders changed in 0.26.
-#if __has_include(<xtensor/xview.hpp>)
-#include <xtensor/xfixed.hpp>
-#include <xtensor/xmath.hpp>
-#include <xtensor/xstrided_view.hpp>
-#include <xtensor/xtensor.hpp>
-#include <xtensor/xview.hpp>
-#else
+#if __has_include(<xtensor/views/xview.hpp>)
 #include <xtensor/containers/xfixed.hpp>
 #include <xtensor/containers/xtensor.hpp>
 #include <xtensor/core/xmath.hpp>
 #include <xtensor/views/xstrided_view.hpp>
 #include <xtensor/views/xview.hpp>
+#else
+#include <xtensor/xfixed.hpp>
+#include <xtensor/xmath.hpp>
+#include <xtensor/xstrided_view.hpp>
+#include <xtensor/xtensor.hpp>
+#include <xtensor/xview.hpp>
 #endif
 
 #include "support/errors.hpp"

@@ -1,19 +1,20 @@
 // The only private header that includes xtensor: arrays as xtensor expressions.
 #pragma once
 
-// xtensor's folders changed in 0.26.
-#if __has_include(<xtensor/xadapt.hpp>)
-#include <xtensor/xadapt.hpp>
-#include <xtensor/xbroadcast.hpp>
-#include <xtensor/xdynamic_view.hpp>
-#include <xtensor/xmath.hpp>
-#include <xtensor/xreducer.hpp>
-#else
+// xtensor's folders changed in 0.26. The new ones are asked for first: an old xtensor may also lie
+// in the compiler's own folders, behind the one that was chosen.
+#if __has_include(<xtensor/containers/xadapt.hpp>)
 #include <xtensor/containers/xadapt.hpp>
 #include <xtensor/core/xmath.hpp>
 #include <xtensor/reducers/xreducer.hpp>
 #include <xtensor/views/xbroadcast.hpp>
 #include <xtensor/views/xdynamic_view.hpp>
+#else
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xbroadcast.hpp>
+#include <xtensor/xdynamic_view.hpp>
+#include <xtensor/xmath.hpp>
+#include <xtensor/xreducer.hpp>
 #endif
 
 #include <algorithm>

@@ -11,13 +11,14 @@
 
 #include <xtape/tensor.hpp>
 
-// xtensor's folders changed in 0.26.
-#if __has_include(<xtensor/xadapt.hpp>)
-#include <xtensor/xadapt.hpp>
-#include <xtensor/xarray.hpp>
-#else
+// xtensor's folders changed in 0.26. The new ones are asked for first: an old xtensor may also lie
+// in the compiler's own folders, behind the one that was chosen.
+#if __has_include(<xtensor/containers/xadapt.hpp>)
 #include <xtensor/containers/xadapt.hpp>
 #include <xtensor/containers/xarray.hpp>
+#else
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xarray.hpp>
 #endif
 
 namespace xtape {

@@ -10,6 +10,7 @@
 #include <xtape/ops/shape.hpp>
 
 #include "map.hpp"
+#include "rows.hpp"
 
 namespace xtape {
 
@@ -183,22 +184,20 @@ template <class T>
 Tensor<T> prod(const Tensor<T>& x, const Axes& axes, bool keepdims) {
   const Body<T>& b = detail::body(x, "prod");
   const Reduction over("prod", b.shape, axes);
-  std::vector<std::int64_t> order;
-  for (const bool last : {false, true})
-    for (int i = 0; i < b.shape.rank(); ++i)
-      if (over[i] == last) order.push_back(i);
   const Shape result = detail::to_shape(over.shape(keepdims));
   if (over.count == 0) return Tensor<T>::ones(result);
-  // [results, values]: fold the second axis in halves.
-  Tensor<T> rest = reshape(transpose(x, order), {detail::size_of(over.dropped), over.count});
-  Tensor<T> odd = 1;
-  while (rest.dim(1) > 1) {
-    const std::int64_t half = rest.dim(1) / 2;
-    const std::vector<Tensor<T>> parts = split(rest, {half, half, rest.dim(1) % 2}, 1);
-    rest = parts[0] * parts[1];
-    if (parts[2].dim(1) == 1) odd = odd * parts[2];
+  Tensor<T> rest = x;
+  for (int axis = 0; axis < b.shape.rank(); ++axis) {
+    Tensor<T> odd;  // what had no partner
+    while (over[axis] && rest.dim(axis) > 1) {
+      const std::int64_t half = rest.dim(axis) / 2, left = rest.dim(axis) % 2;
+      const std::vector<Tensor<T>> parts = split(rest, {half, half, left}, axis);
+      rest = parts[0] * parts[1];
+      if (left == 1) odd = odd.has_value() ? odd * parts[2] : parts[2];
+    }
+    if (odd.has_value()) rest = rest * odd;
   }
-  return reshape(rest * odd, result);
+  return reshape(rest, result);
 }
 
 template <class T>
@@ -229,21 +228,20 @@ Tensor<T> norm(const Tensor<T>& x, const Axes& axes, bool keepdims) {
 
 template <class T>
 Index argmax(const Tensor<T>& x, Axis axis, bool keepdims) {
-  const int at = detail::normalize(axis, detail::body(x, "argmax").shape.rank(), "argmax");
-  const Reduction over("argmax", x.raw()->shape, at);
-  check_not_empty("argmax", over, x.raw()->shape);
-  // Rows along the axis, one after the other.
-  std::vector<std::int64_t> order;
-  for (int i = 0; i < x.rank(); ++i)
-    if (i != at) order.push_back(i);
-  order.push_back(at);
-  const std::vector<T> values = transpose(stop_gradient(x), order).values();
+  const Body<T>& b = detail::body(x, "argmax");
+  const int at = detail::normalize(axis, b.shape.rank(), "argmax");
+  const Reduction over("argmax", b.shape, at);
+  check_not_empty("argmax", over, b.shape);
   auto [out, to] = detail::fresh<std::int64_t>(over.shape(keepdims));
-  const auto row = static_cast<std::ptrdiff_t>(over.count);
-  for (auto first = values.begin(); first != values.end(); first += row)
-    *to++ = std::max_element(first, first + row,
-                             [](T a, T b) { return a < b || (std::isnan(b) && !std::isnan(a)); }) -
-            first;
+  std::int64_t* next = to;
+  const std::int64_t step = b.strides[at];
+  detail::for_each_offset<1>(over.kept, {b.strides}, [&](const auto& offset) {
+    const T* row = b.data + offset[0];
+    std::int64_t best = 0;
+    for (std::int64_t i = 1; i < over.count && !std::isnan(row[best * step]); ++i)
+      if (row[i * step] > row[best * step] || std::isnan(row[i * step])) best = i;
+    *next++ = best;
+  });
   return out;
 }
 

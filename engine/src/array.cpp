@@ -26,8 +26,11 @@ template <class E>
 Body<E>* new_body(const Dims& shape) {
   Body<E>* body = new_body<E>();
   body->shape = shape;
-  body->strides = contiguous_strides(shape);
-  body->size = size_of(shape);
+  body->strides.resize(shape.rank());
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    body->strides[i] = body->size;
+    body->size *= shape[i];
+  }
   body->data = body->local;
   if (body->size > static_cast<std::int64_t>(Body<E>::kLocal)) {
     try {

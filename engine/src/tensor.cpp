@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "storage.hpp"
+#include "xt.hpp"
 
 namespace xtape {
 
@@ -54,9 +54,12 @@ Tensor<T> Tensor<T>::eye(std::int64_t n) {
 
 template <class To, class From>
 Tensor<To> cast(const Tensor<From>& x) {
-  const std::vector<From> values = x.values();
-  auto [tensor, data] = detail::fresh<To>(detail::body(x, "cast").shape);
-  std::transform(values.begin(), values.end(), data, [](From v) { return static_cast<To>(v); });
+  const detail::Body<From>& b = detail::body(x, "cast");
+  auto [tensor, data] = detail::fresh<To>(b.shape);
+  To* to = data;
+  detail::read_values(b, [&](auto from) {
+    for (std::int64_t i = 0; i < b.size; ++i) *to++ = static_cast<To>(*from++);
+  });
   return tensor;
 }
 

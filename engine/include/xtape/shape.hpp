@@ -31,13 +31,6 @@ inline constexpr bool is_axis = std::is_integral_v<I> && !std::is_same_v<I, bool
 class Dims {
  public:
   Dims() noexcept : rank_(0) {}
-  Dims(const Dims& other) noexcept : rank_(other.rank_) { copy(other); }
-  Dims& operator=(const Dims& other) noexcept {
-    rank_ = other.rank_;
-    copy(other);
-    return *this;
-  }
-
   int rank() const noexcept { return rank_; }
   std::int64_t& operator[](int axis) noexcept { return at_[static_cast<std::size_t>(axis)]; }
   std::int64_t operator[](int axis) const noexcept { return at_[static_cast<std::size_t>(axis)]; }
@@ -55,10 +48,6 @@ class Dims {
   friend bool operator!=(const Dims& a, const Dims& b) noexcept { return !(a == b); }
 
  private:
-  void copy(const Dims& other) noexcept {
-    for (int i = 0; i < rank_; ++i) at_[static_cast<std::size_t>(i)] = other[i];
-  }
-
   int rank_;
   std::array<std::int64_t, kMaxRank> at_;
 };

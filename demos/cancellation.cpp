@@ -111,7 +111,7 @@ void write_files(const std::vector<Row>& rows, const std::filesystem::path& fold
   if (error) throw demo::UserError("cannot make " + folder.string() + ": " + error.message());
   demo::write_file(folder / "cancellation.csv", csv(rows));
   demo::write_file(folder / "cancellation.gp", plot);
-  std::printf("table: %s\n", (folder / "cancellation.csv").c_str());
+  std::printf("table: %s\n", (folder / "cancellation.csv").string().c_str());
 
   if (std::system("command -v gnuplot >/dev/null 2>&1") != 0) {
     std::printf("chart: none, since gnuplot was not found\n");
@@ -121,7 +121,7 @@ void write_files(const std::vector<Row>& rows, const std::filesystem::path& fold
   if (std::system("gnuplot cancellation.gp >cancellation.svg.tmp") != 0)
     throw demo::UserError("gnuplot could not draw " + (folder / "cancellation.svg").string());
   std::filesystem::rename("cancellation.svg.tmp", "cancellation.svg");
-  std::printf("chart: %s\n", (folder / "cancellation.svg").c_str());
+  std::printf("chart: %s\n", (folder / "cancellation.svg").string().c_str());
 }
 
 int compare(const std::string& folder) {

@@ -5,8 +5,6 @@
 //
 // All of it is made from primitive ops, so that the tape finds every gradient, lambda's too.
 // Source: Ye et al., Differential Transformer, section 2 (ICLR 2025)
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -210,7 +208,7 @@ double now() {
 /// Trains, with a line at every evaluation; returns the last validation figure.
 double train(Model& model, const std::vector<std::int64_t>& training,
              const std::vector<std::int64_t>& validation, const Options& o, Random& random) {
-  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  const bool terminal = demo::on_terminal();
   Adam adam(model.weights());
   double found = 0, loss = 0, seconds = 0;
   std::int64_t since = 0;  // steps since the last line, of which are loss and seconds

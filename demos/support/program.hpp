@@ -16,6 +16,12 @@
 #include <string>
 #include <system_error>
 
+#ifdef _WIN32
+#include <io.h>
+#else
+#include <unistd.h>
+#endif
+
 namespace demo {
 
 /// What the user can mend: a bad file, a bad option.
@@ -24,6 +30,15 @@ struct UserError : std::runtime_error {
 };
 
 inline std::string last_system_error() { return std::generic_category().message(errno); }
+
+/// True when somebody watches standard output.
+inline bool on_terminal() {
+#ifdef _WIN32
+  return _isatty(_fileno(stdout)) != 0;
+#else
+  return isatty(STDOUT_FILENO) != 0;
+#endif
+}
 
 /// Parses the options, then returns body().
 template <class Body>

@@ -24,17 +24,17 @@ namespace detail {
 /// The part of a tape that one call of a differentiated function writes: fresh lines for the
 /// arguments, linked to them where they stand on a tape, on a tape of its own otherwise.
 template <class T>
-class XTAPE_API Closure {
+class Closure {
  public:
-  explicit Closure(const std::vector<Tensor<T>>& at);
+  XTAPE_API explicit Closure(const std::vector<Tensor<T>>& at);
   Closure(const Closure&) = delete;
   Closure& operator=(const Closure&) = delete;
-  ~Closure();
+  XTAPE_API ~Closure();
 
   const std::vector<Tensor<T>>& arguments() const noexcept { return arguments_; }
   /// Cotangents of the arguments. They are recorded wherever a tape that is not this closure's own
   /// may ask for their derivatives.
-  std::vector<Tensor<T>> vjp(const char* op, In<T> y, const Tensor<T>* seed);
+  XTAPE_API std::vector<Tensor<T>> vjp(const char* op, In<T> y, const Tensor<T>* seed);
 
  private:
   TapeState<T>* own_ = nullptr;  // null when the arguments stand on a tape already

@@ -10,7 +10,7 @@ compiles() {  # compiles NAME HEADER...
   local name=$1
   shift
   # shellcheck disable=SC2086
-  printf '#include <%s>\n' "$@" | "${CXX:-c++}" ${CPPFLAGS-} -x c++ -std=c++17 -fsyntax-only \
+  printf '#include <%s>\n' "$@" | "${CXX:-c++}" -std=c++17 ${CPPFLAGS-} -x c++ -fsyntax-only \
     -Wall -Wextra -Wpedantic -Wconversion -Werror -Iengine/include -Iops/include - ||
     { echo "$name does not compile"; failed=1; }
 }

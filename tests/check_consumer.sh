@@ -6,6 +6,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P) || exit
 consumer=$root/tests/consumer
 build=$(cd "${XTAPE_BUILD:?the build tree}" && pwd) || exit
+export CXXFLAGS="${CXXFLAGS-} -O0"  # the library is built once more: quickly
 work=$(mktemp -d) || exit
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit
@@ -36,7 +37,6 @@ installed() {
 }
 
 installed shared "$build" || failed=1
-export CXXFLAGS="${CXXFLAGS-} -O0"  # the library is built anew
 project add_subdirectory inside -DXTAPE_SOURCE="$root" -DBUILD_SHARED_LIBS=OFF &&
   installed static inside || failed=1
 exit $failed

@@ -196,9 +196,32 @@ TEST_CASE("tanh is flat where it is 1") {
 
 TEST_CASE("NaN in is NaN out of every elementwise op") {
   const Tensor<double> x(kNan), one(1);
-  for (const Tensor<double>& y :
-       {x + 1, 1 - x, x * 0, 0 / x, -x, exp(x), log(x), sqrt(x), square(x), pow(x, 2),
-        pow(Tensor<double>(2), x), tanh(x), sigmoid(x), relu(x), chain(x, one), chain(one, x)})
+  for (const Tensor<double>& y : {x + 1,
+                                  1 - x,
+                                  x * 0,
+                                  0 / x,
+                                  -x,
+                                  exp(x),
+                                  log(x),
+                                  sqrt(x),
+                                  square(x),
+                                  pow(x, 2),
+                                  pow(Tensor<double>(2), x),
+                                  tanh(x),
+                                  sigmoid(x),
+                                  relu(x),
+                                  chain(x, one),
+                                  chain(one, x),
+                                  abs(x),
+                                  sin(x),
+                                  cos(x),
+                                  erf(x),
+                                  gelu(x),
+                                  silu(x),
+                                  softplus(x),
+                                  clamp(x, 0, 1),
+                                  maximum(x, 1),
+                                  minimum(x, 1)})
     CHECK(std::isnan(y.item()));
 }
 

@@ -178,3 +178,27 @@ TEST_CASE("dot refuses all but two vectors of one length") {
         }) == "[dot] a of shape [1, 2] and b of shape [1, 2]" + rest);
   CHECK(invalid([] { dot(ones({}), ones({})); }) == "[dot] a of shape [] and b of shape []" + rest);
 }
+
+// ---- outer -----------------------------------------------------------------------------------
+
+TEST_CASE("outer holds every product and gives each vector the other's share") {
+  const Tensor<double> a{2, 3}, b{5, 7, 11};
+  CHECK(outer(a, b).shape() == Shape{2, 3});
+  CHECK(outer(a, b).values() == Doubles{10, 14, 22, 15, 21, 33});
+  const Tensor<double> weights{{1, 0, 1}, {0, 1, 0}};
+  const auto g =
+      grad([&](const auto& x, const auto& y) { return sum(outer(x, y) * weights); })(a, b);
+  CHECK(g[0].values() == Doubles{5 + 11, 7});
+  CHECK(g[1].values() == Doubles{2, 3, 2});
+  // Of a vector with itself both sides count: d/dx sum_ij x_i x_j = 2 sum x.
+  CHECK(grad([](const auto& x) { return sum(outer(x, x)); })(a).values() == Doubles{10, 10});
+}
+
+TEST_CASE("outer refuses all but two vectors") {
+  const std::string rest = ": two vectors are required.";
+  const auto text = [](const Shape& a, const Shape& b) {
+    return invalid([&] { outer(ones(a), ones(b)); });
+  };
+  CHECK(text({2, 3}, {3}) == "[outer] a of shape [2, 3] and b of shape [3]" + rest);
+  CHECK(text({3}, {}) == "[outer] a of shape [3] and b of shape []" + rest);
+}

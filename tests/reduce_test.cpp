@@ -105,6 +105,10 @@ TEST_CASE("NaN anywhere comes out of every reduction") {
     CHECK(std::isnan(sum(x).item()));
     CHECK(std::isnan(mean(x).item()));
     CHECK(std::isnan(max(x).item()));
+    CHECK(std::isnan(min(x).item()));
+    CHECK(std::isnan(prod(x).item()));
+    CHECK(std::isnan(var(x).item()));
+    CHECK(std::isnan(norm(x).item()));
     CHECK(std::isnan(logsumexp(x).item()));
   }
   const Doubles y = max(Tensor<double>{{1, kNan}, {kNan, 2}, {3, 4}}, 1).values();

@@ -96,6 +96,89 @@ TEST_CASE("NaN and +inf make their row NaN and no other") {
   for (const double v : y) CHECK(std::isnan(v));
 }
 
+// ---- masked softmax --------------------------------------------------------------------------
+
+TEST_CASE("NaN and infinity in masked logits change neither weights nor gradients") {
+  const Mask allowed{true, false, true, false};
+  const auto f = [&](const auto& x) { return softmax(x, allowed); };
+  const Tensor<double> seed{1, 2, 0, 3};
+  for (const double bad : {kNan, kInf, -kInf, 1e300, 7.0}) {
+    const auto [y, dx] = vjp(f, Tensor<double>{3, bad, 2, bad}, seed);
+    CHECK(error(y.values(), {kPair[0], 0, kPair[1], 0}) <= 1e-15);
+    const double slope = kPair[0] * kPair[1];  // of seed [1, 0] among the two
+    CHECK(error(dx.values(), {slope, 0, -slope, 0}) <= 1e-15);
+    const auto h =
+        hessian([&](const auto& x) { return sum(f(x) * seed); }, Tensor<double>{3, bad, 2, bad});
+    const double curve = slope * (kPair[1] - kPair[0]);  // d(y0 y1)/dx0
+    CHECK(error(h.values(), {curve, 0, -curve, 0, 0, 0, 0, 0, -curve, 0, curve, 0, 0, 0, 0, 0}) <=
+          1e-14);
+  }
+}
+
+TEST_CASE_TEMPLATE("masked softmax has one rule at lengths 127 and 128 for none, one and all", T,
+                   float, double) {
+  for (const std::int64_t n : {127, 128}) {
+    const auto size = static_cast<std::size_t>(n);
+    const auto x = Tensor<T>::full({n}, 5);
+    std::vector<bool> only(size);
+    only[size - 1] = true;
+    std::vector<T> last(size);
+    last[size - 1] = 1;
+    CHECK(softmax(x, Mask({n}, std::vector<bool>(size))).values() == std::vector<T>(size));
+    CHECK(softmax(x, Mask({n}, only)).values() == last);
+    const Mask all({n}, std::vector<bool>(size, true));
+    CHECK(closeness::same_bits(softmax(x, all), softmax(x)));
+    CHECK(error(softmax(x, all).values(), Doubles(size, 1 / static_cast<double>(n))) <= 1e-7);
+  }
+}
+
+TEST_CASE("rows with nothing visible are zeros with gradient zeros beside rows with something") {
+  const Tensor<double> x{{kNan, kInf}, {3, 2}};
+  const Mask allowed({2, 1}, {false, true});
+  const auto f = [&](const auto& v) { return softmax(v, allowed); };
+  const auto [y, dx] = vjp(f, x, Tensor<double>{{1, 2}, {1, 0}});
+  CHECK(error(y.values(), {0, 0, kPair[0], kPair[1]}) <= 1e-15);
+  const double slope = kPair[0] * kPair[1];
+  CHECK(error(dx.values(), {0, 0, slope, -slope}) <= 1e-15);
+}
+
+TEST_CASE("the axis of masked softmax is that of its weights' sum") {
+  const Tensor<double> x{{3, 1}, {2, 1}, {9, 1}};
+  const Mask allowed({3, 1}, {true, true, false});
+  CHECK(error(softmax(x, allowed, 0).values(), {kPair[0], 0.5, kPair[1], 0.5, 0, 0}) <= 1e-15);
+}
+
+TEST_CASE("masked softmax refuses masks that do not broadcast to its logits and unknown axes") {
+  const auto x = Tensor<double>::ones({2, 3});
+  CHECK(invalid([&] {
+          softmax(x, Mask{true, false});
+        }) == "[mask] a mask of shape [2] for x of shape [2, 3]: it must broadcast to x.");
+  CHECK(invalid([&] { softmax(x, Mask(true), 2); }) ==
+        "[softmax] axis 2 of 2 axes: it must be at least -2 and below 2.");
+}
+
+// ---- mean squared error ----------------------------------------------------------------------
+
+TEST_CASE("the mean squared error has the gradient of its formula for both") {
+  const Tensor<double> p{{1, 2}, {3, 4}}, t{{1, 0}, {0, 0}};
+  CHECK(mse(p, t).item() == (0 + 4 + 9 + 16) / 4.0);
+  const auto g = grad([](const auto& a, const auto& b) { return mse(a, b); })(p, t);
+  CHECK(g[0].values() == Doubles{0, 1, 1.5, 2});
+  CHECK(g[1].values() == Doubles{0, -1, -1.5, -2});
+  CHECK(mse(Tensor<double>(3), 1).item() == 4);  // a number for a target of shape []
+}
+
+TEST_CASE("mse refuses shapes that would broadcast, and nothing") {
+  const auto text = [](const Shape& p, const Shape& t) {
+    return invalid([&] { mse(Tensor<double>::ones(p), Tensor<double>::ones(t)); });
+  };
+  CHECK(text({3, 1}, {3}) ==
+        "[mse] a prediction of shape [3, 1] for a target of shape [3]: the shapes must be equal.");
+  CHECK(text({1}, {}) ==
+        "[mse] a prediction of shape [1] for a target of shape []: the shapes must be equal.");
+  CHECK(text({2, 0}, {2, 0}) == "[mse] shape [2, 0]: there is nothing to take the mean of.");
+}
+
 // ---- log_softmax -----------------------------------------------------------------------------
 
 TEST_CASE("log_softmax keeps its digits where softmax is 0") {

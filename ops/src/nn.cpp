@@ -131,6 +131,9 @@ Tensor<T> mse(const Tensor<T>& prediction, Arg<T> target) {
     detail::fail("mse", "a prediction of shape " + to_string(prediction.shape()) +
                             " for a target of shape " + to_string(target.shape()) +
                             ": the shapes must be equal.");
+  if (prediction.size() == 0)
+    detail::fail("mse", "shape " + to_string(prediction.shape()) +
+                            ": there is nothing to take the mean of.");
   return mean(square(prediction - target));
 }
 

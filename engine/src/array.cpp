@@ -173,8 +173,8 @@ E Array<E>::at(const std::vector<std::int64_t>& position) const {
     const std::int64_t given = position[static_cast<std::size_t>(i)];
     const std::int64_t at = given < 0 ? given + x.shape[i] : given;
     if (at < 0 || at >= x.shape[i])
-      detail::fail("at", "position " + to_string(position) + " lies outside shape " +
-                             detail::to_string(x.shape) + ".");
+      detail::fail("at", "position " + to_string(position) + " in shape " +
+                             detail::to_string(x.shape) + ": it must lie inside.");
     offset += at * x.strides[i];
   }
   return x.data[offset];

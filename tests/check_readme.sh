@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The README's table of ops is what the headers say: name, value, gradient. --fix writes it anew.
+# The README's table of ops is what the headers say, and its op from outside is the one that the
+# consumer test compiles. --fix writes both anew.
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 # A row for each docstring with a Formula:, in the order of the headers.
@@ -24,15 +25,23 @@ table() {
   done
 }
 
+# The op from outside, with its docstring.
+example() {
+  echo '```c++'
+  awk '/^\/\/\/ The softsign/ { on = 1 } on { print } /^}/ { on = 0 }' tests/consumer/ops.hpp
+  echo '```'
+}
+
 new=$(mktemp) && trap 'rm -f "$new"' EXIT
-awk -v table="$(table | sed 's/\\/\\\\/g')" '
+awk -v table="$(table | sed 's/\\/\\\\/g')" -v example="$(example)" '
   /^<!-- ops:/ { print; print table; skip = 1; next }
+  /^<!-- op:/ { print; print example; skip = 1; next }
   /^<!-- end -->/ { skip = 0 }
   !skip { print }
 ' README.md >"$new"
 if [ "${1-}" = --fix ]; then
   cp "$new" README.md
 elif ! diff README.md "$new"; then
-  echo "README.md: its table of ops differs from the headers; tests/check_readme.sh --fix mends it"
+  echo "README.md: its ops differ from the sources; tests/check_readme.sh --fix mends it"
   exit 1
 fi

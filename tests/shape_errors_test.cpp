@@ -225,3 +225,36 @@ TEST_CASE("an index without a value is refused in the name of the op") {
   CHECK(invalid([&] { cross_entropy(x, Index()); }) ==
         "[cross_entropy] an array without a value was given: it must be assigned first.");
 }
+
+TEST_CASE(
+    "more values than can be counted are refused in the name of the op that would hold them") {
+  // Views of one value, which take no memory.
+  constexpr std::int64_t kMany = std::int64_t{1} << 40, kMost = std::int64_t{1} << 62;
+  const auto one = Tensor<double>(1);
+  const auto row = broadcast_to(one, {1, kMany}), column = broadcast_to(one, {kMany, 1});
+  const std::string rest =
+      " shape [1099511627776, 1099511627776] has more values than can be counted.";
+  CHECK(invalid([&] { row + column; }) == "[add]" + rest);
+  CHECK(invalid([&] { maximum(column, row); }) == "[maximum]" + rest);
+  CHECK(invalid([&] { less(row, column); }) == "[less]" + rest);
+  CHECK(invalid([&] { where(Mask(true), row, column); }) == "[where]" + rest);
+  CHECK(invalid([&] { matmul(column, row); }) == "[matmul]" + rest);
+  CHECK(invalid([&] { outer(squeeze(row), squeeze(column)); }) == "[mul]" + rest);
+  CHECK(invalid([&] { unslice(column, 1, 0, kMany); }) == "[unslice]" + rest);
+  CHECK(invalid([&] { pad(column, {{0, 0}, {0, kMany - 1}}); }) == "[pad]" + rest);
+  CHECK(invalid([&] {
+          pad(ones({5}), {{kMost, kMost}});  // 5 + 2^62 + 2^62 is below 0
+        }) == "[pad] shape [4611686018427387904] has more values than can be counted.");
+  const std::vector<Tensor<double>> wide(64, broadcast_to(one, {kMany, 1 << 18}));
+  CHECK(invalid([&] { stack(wide); }) ==
+        "[stack] shape [64, 1099511627776, 262144] has more values than can be counted.");
+  // Two of them have 2^59 values; one less than that is the most.
+  CHECK(invalid([&] { concatenate(wide, 0); }) ==
+        "[concatenate] shape [2199023255552, 262144] has more values than can be counted.");
+}
+
+TEST_CASE("stack refuses a ninth axis") {
+  CHECK(invalid([] {
+          stack(std::vector<Tensor<double>>{ones({1, 1, 1, 1, 1, 1, 1, 1})});
+        }) == "[stack] shape [1, 1, 1, 1, 1, 1, 1, 1, 1] has 9 axes: at most 8 are possible.");
+}

@@ -55,19 +55,25 @@ bool is_contiguous(const Dims& shape, const Dims& strides) noexcept {
   return true;
 }
 
+void check_countable(const Dims& shape, const char* op) {
+  std::int64_t size = 1;
+  for (std::int64_t n : shape) {
+    if (n > 0 && size > std::numeric_limits<std::int64_t>::max() / 16 / n)
+      fail(op, "shape " + to_string(shape) + " has more values than can be counted.");
+    size *= n == 0 ? 1 : n;
+  }
+}
+
 Dims to_dims(const Shape& shape, const char* op) {
   if (shape.size() > static_cast<std::size_t>(kMaxRank))
     fail(op, "shape " + bracketed(shape) + " has " + std::to_string(shape.size()) +
                  " axes: at most " + std::to_string(kMaxRank) + " are possible.");
   Dims dims;
-  std::int64_t size = 1;
   for (std::int64_t n : shape) {
     if (n < 0) fail(op, "shape " + bracketed(shape) + ": no length may be negative.");
-    if (n > 0 && size > std::numeric_limits<std::int64_t>::max() / 16 / n)
-      fail(op, "shape " + bracketed(shape) + " has more values than can be counted.");
-    size *= n == 0 ? 1 : n;
     dims.push_back(n);
   }
+  check_countable(dims, op);
   return dims;
 }
 
@@ -103,6 +109,7 @@ Dims broadcast(const Dims& a, const Dims& b, const char* op) {
                    ": lengths, counted from the last axis, must be equal or 1.");
     n = shorter[i];
   }
+  check_countable(result, op);
   return result;
 }
 

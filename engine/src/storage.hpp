@@ -27,6 +27,10 @@ bool is_contiguous(const Dims& shape, const Dims& strides) noexcept;
 /// Checked: throws std::invalid_argument in the name of `op`.
 Dims to_dims(const Shape& shape, const char* op);
 Shape to_shape(const Dims& dims);
+
+/// Throws std::invalid_argument in the name of `op` for more values than can be counted. What has
+/// been broadcast may hold nearly that many, so whoever makes a larger shape must ask.
+void check_countable(const Dims& shape, const char* op);
 std::string to_string(const Dims& dims);
 
 /// 0 <= axis < rank for a given axis, negative ones counted from the last; throws otherwise.

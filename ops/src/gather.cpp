@@ -61,6 +61,7 @@ Tensor<T> unslice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_
                         ": they must fit, and the step be at least 1.");
   Dims shape = b.shape;
   shape[at] = size;
+  detail::check_countable(shape, "unslice");
   auto [out, to] = detail::fresh<T>(shape);
   std::fill_n(to, detail::size_of(shape), T(0));
   const Sides sides(shape, at);
@@ -129,6 +130,7 @@ Tensor<T> concatenate(const std::vector<Tensor<T>>& xs, Axis axis) {
                               " along axis " + std::to_string(at) +
                               ": all other axes must be equal.");
     shape[at] += lengths.back();
+    detail::check_countable(shape, "concatenate");
   }
   auto [out, to] = detail::fresh<T>(shape);
   const Sides sides(shape, at);
@@ -221,6 +223,9 @@ Tensor<T> stack(const std::vector<Tensor<T>>& xs, Axis axis) {
   if (xs.empty()) fail("stack", "no tensors: at least one is required.");
   const Dims& shape = body(xs[0], "stack").shape;
   const int at = normalize(axis, shape.rank() + 1, "stack");
+  Shape wanted = xs[0].shape();
+  wanted.insert(wanted.begin() + at, static_cast<std::int64_t>(xs.size()));
+  detail::to_dims(wanted, "stack");
   std::vector<Tensor<T>> slices;
   for (const Tensor<T>& x : xs) {
     if (body(x, "stack").shape != shape)
@@ -265,7 +270,8 @@ Tensor<T> pad(const Tensor<T>& x, const std::vector<std::array<std::int64_t, 2>>
   for (std::size_t i = 0; i < widths.size(); ++i) {
     given += (i > 0 ? ", " : "") + to_string(Shape{widths[i][0], widths[i][1]});
     valid = valid && widths[i][0] >= 0 && widths[i][1] >= 0;
-    if (valid) shape[static_cast<int>(i)] += widths[i][0] + widths[i][1];
+    for (std::int64_t width : widths[i])
+      if (valid) shape[static_cast<int>(i)] += detail::to_dims({width}, "pad")[0];
   }
   if (!valid)
     fail("pad", "widths [" + given + "] for shape " + detail::to_string(b.shape) +

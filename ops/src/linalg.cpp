@@ -51,6 +51,7 @@ Tensor<T> product(const Body<T>& a, const Body<T>& b) {
   Dims shape = batch;
   shape.push_back(m);
   shape.push_back(n);
+  detail::check_countable(shape, "matmul");
   auto [out, to] = detail::fresh<T>(shape);
   T* c = to;
   if (b.shape.rank() == 2 && a.contiguous) {  // one matrix for the whole batch: one product

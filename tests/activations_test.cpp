@@ -129,7 +129,7 @@ TEST_CASE("silu has the derivative one half at 0 and its minimum at -1.27846") {
   CHECK(near(silu(Tensor<double>(x)).item(), x / (1 + std::exp(-x)), 2 * kRounding));
 }
 
-// burn#5373: softplus(100) f32 is 100 with gradient 1
+// Source: burn#5373, softplus(100) f32 is 100 with gradient 1
 TEST_CASE("softplus is exact at both ends") {
   const auto f = [](const auto& x) { return softplus(x); };
   CHECK(softplus(Tensor<float>(100)).item() == 100);

@@ -158,6 +158,7 @@ TEST_CASE_TEMPLATE("maps swapped at the inverse coefficient give the result time
 
 // ---- the first row, one position, an offset -------------------------------------------------
 
+// Source: former#10
 TEST_CASE_TEMPLATE("a causal row 0 sees key 0 alone: 1 less the coefficient times its value", T,
                    float, double) {
   for (double coefficient : kCoefficients) {

@@ -110,6 +110,7 @@ TEST_CASE("operands of comparisons that do not broadcast are refused in the op's
 
 // ---- selection -------------------------------------------------------------------------------
 
+// Source: PyTorch#187297, PyTorch#68425
 TEST_CASE("where keeps the branch that is not taken out of the gradient") {
   const auto safe = [](const auto& x) { return sum(where(x > 0, sqrt(x), x)); };
   CHECK(grad(safe)(Tensor<double>{-1, -4}).values() == Doubles{1, 1});

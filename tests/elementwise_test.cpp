@@ -38,6 +38,7 @@ std::string cannot_broadcast(const std::string& op) {
 
 // ---- broadcasting ----------------------------------------------------------------------------
 
+// Source: PyTorch#1787
 TEST_CASE("gradients of broadcast operands have exactly the operands' shapes") {
   const std::vector<std::pair<Shape, Shape>> shapes{
       {{1}, {5, 4}}, {{4, 1}, {1, 4}}, {{}, {1}}, {{1}, {}}, {{1, 1}, {3}}, {{1, 1}, {0, 1}}};
@@ -60,6 +61,7 @@ TEST_CASE("a gradient is summed over all that its operand was broadcast to") {
   CHECK(db.values() == Doubles{10, 10});
 }
 
+// Source: xtensor#1562, xtensor#1573, xtensor#1617
 TEST_CASE("a length of 1 broadcasts to an empty axis and a length of 2 does not") {
   CHECK((Tensor<double>::ones({1, 1}) + Tensor<double>::ones({0, 1})).shape() == Shape{0, 1});
   CHECK((Tensor<double>::ones({}) + Tensor<double>::ones({0})).shape() == Shape{0});
@@ -80,6 +82,7 @@ TEST_CASE("operands that do not broadcast are refused in the op's name") {
   CHECK(invalid([&] { chain(a, b); }) == cannot_broadcast("chain"));
 }
 
+// Source: hw1#20, AutoGrad.jl#69
 TEST_CASE("a number beside a tensor takes the tensor's type") {
   const Tensor<float> x{3};
   static_assert(std::is_same_v<decltype(x * 0.2), Tensor<float>>);
@@ -112,6 +115,7 @@ TEST_CASE("division by 0 is as IEEE says") {
   CHECK((1 / Tensor<double>{kInf, -0.0}).values() == Doubles{0, -kInf});
 }
 
+// Source: PyTorch#8940
 TEST_CASE("the power 0 has gradient 0 at every base") {
   const auto to_zero = [](const auto& x) { return pow(x, 0); };
   CHECK(pow(Tensor<double>{0, 1, -2}, 0).values() == Doubles{1, 1, 1});
@@ -119,6 +123,7 @@ TEST_CASE("the power 0 has gradient 0 at every base") {
   CHECK(slopes(to_zero, Tensor<double>{kInf, kNan}) == Doubles{0, 0});
 }
 
+// Source: PyTorch#27134
 TEST_CASE("the exponent's gradient is 0 at base 0") {
   const auto g = slopes(
       [](const auto& b) {
@@ -162,6 +167,7 @@ TEST_CASE("relu has derivative 0 at 0 and at -0") {
 
 // ---- overflow and underflow ------------------------------------------------------------------
 
+// Source: xsimd 8.1 gives inf for the one and 0 for the other
 TEST_CASE("the exponential overflows and underflows as IEEE says") {
   CHECK(exp(Tensor<double>{1000, -1000, -kInf, kInf}).values() == Doubles{kInf, 0, 0, kInf});
   // The last finite value and the smallest denormal: e^88.7 = 3.3e38, e^-103.9 = 7.5e-46, which is

@@ -93,6 +93,7 @@ TEST_CASE("a gradient that is off by one percent is rejected") {
   CHECK(!check_gradients<double>(f, {Tensor<double>(1)}).ok);
 }
 
+// Source: PyTorch#5351, PyTorch#8659
 TEST_CASE("a gradient in float that is off by a half is rejected") {
   // Tolerances in float are wide, since differences themselves are good to three digits only.
   const auto f = [](const auto& x) { return wrong_at(10 * x[0], 0, 1.5); };

@@ -57,6 +57,7 @@ TEST_CASE("matmul gives the shapes that NumPy gives and gradients of its operand
   }
 }
 
+// Source: tinygrad#3108, candle#3756
 TEST_CASE("a product over nothing is zeros with empty gradients") {
   Tape<double> tape;
   const auto a = tape.variable(ones({2, 0})), b = tape.variable(ones({0, 3}));
@@ -92,6 +93,7 @@ TEST_CASE("the gradient of one matrix for a batch is the sum over the batch") {
   CHECK(closeness::error(whole.values(), total) <= closeness::tolerance<double>());
 }
 
+// Source: candle#3735, flash-attention#355
 TEST_CASE("matmul of transposed operands is that of their copies") {
   const Tensor<double> x{{1, 2, 3}, {4, 5, 6}}, w{{1, 2}, {3, 4}, {5, 6}};
   const auto y = matmul(transpose(x), transpose(w));

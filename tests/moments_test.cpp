@@ -183,7 +183,7 @@ TEST_CASE("the variance refuses a divisor that is not above 0") {
 
 // ---- norm ------------------------------------------------------------------------------------
 
-// PyTorch#2421, JAX#3058
+// Source: PyTorch#2421, JAX#3058
 TEST_CASE("the norm at the zero vector has gradient 0 and finite second derivatives") {
   const auto f = [](const auto& x) { return norm(x); };
   const Tensor<double> zero{0, -0.0};

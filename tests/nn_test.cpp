@@ -26,6 +26,7 @@ const Doubles kPair{1 / (1 + std::exp(-1.0)), 1 / (1 + std::exp(1.0))};  // soft
 
 // ---- softmax ---------------------------------------------------------------------------------
 
+// Source: TF#11756
 TEST_CASE("softmax gives equal weights to equal logits and none to -inf") {
   const Tensor<double> x{4, -kInf, 4, 4, 4};
   CHECK(softmax(x).values() == Doubles{0.25, 0, 0.25, 0.25, 0.25});
@@ -34,6 +35,7 @@ TEST_CASE("softmax gives equal weights to equal logits and none to -inf") {
         Doubles{-0.0625, 0, 0.1875, -0.0625, -0.0625});
 }
 
+// Source: lattice#374, flashinfer#4401
 TEST_CASE("softmax is exact for logits of any size") {
   for (const double top : {-20000.0, 1e4, -1e4, 1e8, -1e8})
     CHECK(error(softmax(Tensor<double>{top, top - 1}).values(), kPair) <= 1e-15);
@@ -45,6 +47,7 @@ TEST_CASE("softmax is exact for logits of any size") {
   CHECK(softmax(Tensor<double>{1e308, -1e308}).values() == Doubles{1, 0});
 }
 
+// Source: MLX#1467
 TEST_CASE_TEMPLATE("softmax of a row with nothing allowed is zeros with gradient zeros", T, float,
                    double) {
   for (const std::int64_t n : {1, 2, 127, 128}) {
@@ -250,6 +253,7 @@ TEST_CASE("second derivatives of the losses are 0 where nothing is allowed") {
             .values() == Doubles{0, 0});
 }
 
+// Source: optax#896
 TEST_CASE("a class without probability adds nothing whatever its logit") {
   const Tensor<double> x{-kInf, 0}, p{0, 1};
   const auto f = [&](const auto& v) { return cross_entropy(v, p); };

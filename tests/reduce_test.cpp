@@ -51,6 +51,7 @@ TEST_CASE("mean and max of nothing throw") {
   CHECK(max(x, 0, true).shape() == Shape{1, 0});
 }
 
+// Source: JAX#6811, PyTorch#31829
 TEST_CASE("logsumexp of nothing or of -inf alone is -inf with gradient 0") {
   CHECK(logsumexp(Tensor<double>::zeros({2, 0}), 1).values() == Doubles{-kInf, -kInf});
   const auto f = [](const auto& x) { return logsumexp(x, -1); };
@@ -84,6 +85,7 @@ TEST_CASE("a scalar is its own sum mean max and logsumexp") {
 
 // ---- max -------------------------------------------------------------------------------------
 
+// Source: Theano#4568, PyTorch#184572
 TEST_CASE("ties share the gradient of max equally") {
   const auto all_of = [](const auto& x) { return max(x); };
   const auto rows_of = [](const auto& x) { return max(x, 1); };
@@ -94,11 +96,13 @@ TEST_CASE("ties share the gradient of max equally") {
   CHECK(slopes(all_of, Tensor<double>{-kInf, -kInf}) == Doubles{0.5, 0.5});
 }
 
+// Source: xtensor gives -1.8e308
 TEST_CASE("max of -inf alone is -inf") {
   CHECK(max(Tensor<double>{-kInf, -kInf}).item() == -kInf);
   CHECK(max(Tensor<double>{{-kInf, -kInf}, {-kInf, 1}}, 0).values() == Doubles{-kInf, 1});
 }
 
+// Source: xtensor loses a NaN that comes second
 TEST_CASE("NaN anywhere comes out of every reduction") {
   for (const Tensor<double>& x :
        {Tensor<double>{1, kNan}, Tensor<double>{kNan, 1}, Tensor<double>{kInf, kNan, kInf}}) {
@@ -122,6 +126,7 @@ TEST_CASE("NaN anywhere comes out of every reduction") {
 
 // ---- precision -------------------------------------------------------------------------------
 
+// Source: numpy#22956
 TEST_CASE("sums of float are accumulated in double") {
   const Tensor<float> x{16777216, 1, 1};
   CHECK(sum(x).item() == 16777218);

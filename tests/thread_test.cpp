@@ -44,6 +44,7 @@ Values gradients(const Tensor<double>& x, const Tensor<double>& w, const Mask& a
 
 }  // namespace
 
+// Source: burn#5573
 TEST_CASE("eight threads with a tape each and shared constants give the serial results") {
   Random random(11);
   const auto x = random.normal<double>({6, 4}), w = random.normal<double>({4, 3});

@@ -128,6 +128,7 @@ TEST_CASE("no op changes its operands") {
   CHECK(view.values() == Values{1, 4, 2, 5, 3, 6});
 }
 
+// Source: PyTorch#4664
 TEST_CASE("adding to an expanded tensor leaves the original unchanged") {
   const Tensor<double> one({1, 1}, {1});
   const auto y = broadcast_to(one, {4, 5}) + 1;

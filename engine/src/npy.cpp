@@ -106,15 +106,26 @@ class HeaderParser {
   std::string_view rest_;
 };
 
-/// The number of values, or nothing when it overflows or the axes are too many.
+/// The number of values, or nothing when the axes are too many, or the lengths overflow when
+/// multiplied: those of 0 left out, since strides are made of the others.
 std::optional<std::int64_t> count(const Shape& shape) {
   if (shape.size() > static_cast<std::size_t>(kMaxRank)) return {};
   std::int64_t n = 1;
+  bool empty = false;
   for (std::int64_t length : shape) {
-    if (length > 0 && n > std::numeric_limits<std::int64_t>::max() / 16 / length) return {};
+    empty = empty || length == 0;
+    if (length == 0) continue;
+    if (n > std::numeric_limits<std::int64_t>::max() / 16 / length) return {};
     n *= length;
   }
-  return n;
+  return empty ? 0 : n;
+}
+
+/// A shape as Python writes a tuple.
+std::string tuple(const Shape& shape) {
+  std::string text;
+  for (std::int64_t n : shape) text += (text.empty() ? "" : ", ") + std::to_string(n);
+  return "(" + text + (shape.size() == 1 ? ",)" : ")");
 }
 
 }  // namespace
@@ -175,10 +186,8 @@ Tensor<T> load_npy(const std::string& path) {
 template <class T>
 void save_npy(const std::string& path, const Tensor<T>& x) {
   const std::vector<T> values = x.values();
-  std::string shape;
-  for (std::int64_t n : x.shape()) shape += std::to_string(n) + ", ";
   std::string header = "{'descr': '" + std::string(type_code<T>()) +
-                       "', 'fortran_order': False, 'shape': (" + shape + "), }";
+                       "', 'fortran_order': False, 'shape': " + tuple(x.shape()) + ", }";
   // Spaces and a newline, so that the values begin at a multiple of the alignment.
   const std::size_t before = kMagic.size() + 4;
   header.append(kAlignment - 1 - (before + header.size()) % kAlignment, ' ');

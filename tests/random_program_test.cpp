@@ -28,7 +28,8 @@ TEST_CASE("2000 random programs have the values and gradients of an independent 
 
 TEST_CASE("a program that fails is shrunk to the op at fault") {
   // As if an op were wrong wherever it computes from more than one value.
-  for (const std::string wrong : {"tanh", "slice", "matmul", "softmax", "where", "split"}) {
+  for (const std::string& wrong :
+       std::vector<std::string>{"tanh", "slice", "matmul", "softmax", "where", "split"}) {
     const auto fails = [&](const Program& program) {
       const std::vector<Plain> values = evaluate(program);
       for (const Step& step : program.steps)

@@ -2,7 +2,7 @@
 # The library as users have it: tests/consumer's ops pass their checks in a project that contains
 # xtape, in one that finds it installed, and in a program compiled by pkg-config; shared and static.
 # XTAPE_BUILD is the build tree with the library; the compiler is $CXX, with $CXXFLAGS and $LDFLAGS,
-# which CMake takes from the environment too.
+# which CMake takes from the environment too, as it does $CMAKE_GENERATOR.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P) || exit
 consumer=$root/tests/consumer
 build=$(cd "${XTAPE_BUILD:?the build tree}" && pwd) || exit

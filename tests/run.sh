@@ -12,7 +12,7 @@ case ${1-} in
 esac
 
 install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev libcli11-dev gnuplot-nox \
-  doctest-dev nlohmann-json3-dev libbenchmark-dev
+  doctest-dev nlohmann-json3-dev libbenchmark-dev pkg-config
 python3 -c 'import numpy' 2>/dev/null || install python3-numpy
 compiler=${CXX:-c++}
 case $preset in

@@ -1,6 +1,8 @@
 // Softmax and losses, shifted by the row maximum: exact for logits of any size.
 #pragma once
 
+#include <type_traits>
+
 #include <xtape/tensor.hpp>
 
 namespace xtape {
@@ -16,6 +18,10 @@ XTAPE_API Tensor<T> softmax(const Tensor<T>& x, Axis axis = -1);
 /// Formula: y = softmax(mask(x, allowed)); dx by composition
 template <class T>
 XTAPE_API Tensor<T> softmax(const Tensor<T>& x, const Mask& allowed, Axis axis = -1);
+
+// A bool is neither an axis nor a mask here, though it would convert to a mask.
+template <class T, class B, std::enable_if_t<std::is_same_v<B, bool>, int> = 0>
+void softmax(const Tensor<T>& x, B allowed) = delete;
 
 /// The mean squared error. prediction, target: one shape -> []
 /// Throws: std::invalid_argument when the shapes differ (they would broadcast in silence), or for

@@ -1,4 +1,5 @@
-// The program's operator new and delete, which note what is asked for.
+// The program's operator new and delete, which note what is asked for. The thread sanitizer has its
+// own, which cannot be replaced: there a hook of its allocator takes the notes.
 #include "support/allocations.hpp"
 
 #include <algorithm>
@@ -6,9 +7,36 @@
 #include <cstdlib>
 #include <new>
 
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#include <sanitizer/allocator_interface.h>
+#define XTAPE_TSAN
+#endif
+#endif
+
 namespace {
 
 std::atomic<std::size_t> largest_request{0};
+
+void note(std::size_t size) {
+  std::size_t before = largest_request.load();
+  while (size > before && !largest_request.compare_exchange_weak(before, size)) {
+  }
+}
+
+}  // namespace
+
+#ifdef XTAPE_TSAN
+
+xtape::test::Allocations::Allocations() {
+  static const int hooks = __sanitizer_install_malloc_and_free_hooks(
+      [](const volatile void*, std::size_t size) { note(size); }, [](const volatile void*) {});
+  largest_request = hooks > 0 ? 0 : ~std::size_t{0};  // without hooks every test of it fails
+}
+
+#else
+
+namespace {
 
 #ifdef _WIN32
 void* aligned(std::size_t alignment, std::size_t size) { return _aligned_malloc(size, alignment); }
@@ -21,9 +49,7 @@ void release(void* memory) { std::free(memory); }
 #endif
 
 void* allocate(std::size_t size, std::size_t alignment) {
-  std::size_t before = largest_request.load();
-  while (size > before && !largest_request.compare_exchange_weak(before, size)) {
-  }
+  note(size);
   const std::size_t whole =
       (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
   if (whole >= size)
@@ -42,10 +68,8 @@ void operator delete(void* memory, std::size_t) noexcept { release(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
 
-namespace xtape::test {
+xtape::test::Allocations::Allocations() { largest_request = 0; }
 
-Allocations::Allocations() { largest_request = 0; }
+#endif
 
-std::size_t Allocations::largest() const { return largest_request; }
-
-}  // namespace xtape::test
+std::size_t xtape::test::Allocations::largest() const { return largest_request; }

@@ -89,6 +89,8 @@ int normalize(Axis axis, int rank, const char* op) {
   return static_cast<int>(at);
 }
 
+std::string axis_text(int axis) { return "axis=" + std::to_string(axis); }
+
 bool broadcasts_to(const Dims& from, const Dims& to) noexcept {
   const int extra = to.rank() - from.rank();
   bool fits = extra >= 0;

@@ -36,6 +36,9 @@ std::string to_string(const Dims& dims);
 /// 0 <= axis < rank for a given axis, negative ones counted from the last; throws otherwise.
 int normalize(Axis axis, int rank, const char* op);
 
+/// An op's attribute, as tapes print it: `axis=1`.
+std::string axis_text(int axis);
+
 /// The shape that a and b broadcast to by NumPy's rules; throws when they do not.
 Dims broadcast(const Dims& a, const Dims& b, const char* op);
 

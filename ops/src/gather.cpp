@@ -29,8 +29,6 @@ struct Sides {
   }
 };
 
-std::string axis_text(int axis) { return "axis=" + std::to_string(axis); }
-
 /// Copies n values; returns where the next run begins.
 template <class From, class T>
 From copy_run(From from, std::int64_t n, T* to) {
@@ -71,14 +69,14 @@ Tensor<T> unslice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_
       for (std::int64_t i = 0; i < n; ++i)
         from = copy_run(from, sides.inner, first + (o * size + start + i * step) * sides.inner);
   });
-  return record<T>(
-      "unslice", std::move(out),
-      {{x,
-        [at, start, n, step](In<T> g) {
-          return slice(g, at, start, n == 0 ? start : start + (n - 1) * step + 1, step);
-        }}},
-      axis_text(at) + ", start=" + std::to_string(start) + ", size=" + std::to_string(size) +
-          ", step=" + std::to_string(step));
+  return record<T>("unslice", std::move(out),
+                   {{x,
+                     [at, start, n, step](In<T> g) {
+                       return slice(g, at, start, n == 0 ? start : start + (n - 1) * step + 1,
+                                    step);
+                     }}},
+                   detail::axis_text(at) + ", start=" + std::to_string(start) +
+                       ", size=" + std::to_string(size) + ", step=" + std::to_string(step));
 }
 
 template <class T>
@@ -109,7 +107,7 @@ std::vector<Tensor<T>> split(const Tensor<T>& x, const std::vector<std::int64_t>
       [at](const std::vector<Tensor<T>>& g, const std::vector<bool>&) {
         return std::vector<Tensor<T>>{concatenate(g, at)};
       },
-      axis_text(at) + ", lengths=" + to_string(lengths));
+      detail::axis_text(at) + ", lengths=" + to_string(lengths));
 }
 
 template <class T>
@@ -149,7 +147,7 @@ Tensor<T> concatenate(const std::vector<Tensor<T>>& xs, Axis axis) {
       [at, lengths](const std::vector<Tensor<T>>& g, const std::vector<bool>&) {
         return split(g[0], lengths, at);
       },
-      axis_text(at))[0];
+      detail::axis_text(at))[0];
 }
 
 template <class T>
@@ -181,7 +179,7 @@ Tensor<T> gather(const Tensor<T>& x, const Index& index, Axis axis) {
   }
   return record<T>("gather", std::move(out),
                    {{x, [index, size, at](In<T> g) { return scatter_add(g, index, size, at); }}},
-                   axis_text(at));
+                   detail::axis_text(at));
 }
 
 template <class T>
@@ -215,7 +213,8 @@ Tensor<T> scatter_add(const Tensor<T>& x, const Index& index, std::int64_t size,
   auto [out, to] = detail::fresh<T>(shape);
   std::transform(totals.begin(), totals.end(), to, [](double v) { return static_cast<T>(v); });
   return record<T>("scatter_add", std::move(out),
-                   {{x, [index, at](In<T> g) { return gather(g, index, at); }}}, axis_text(at));
+                   {{x, [index, at](In<T> g) { return gather(g, index, at); }}},
+                   detail::axis_text(at));
 }
 
 template <class T>
@@ -236,7 +235,7 @@ Tensor<T> stack(const std::vector<Tensor<T>>& xs, Axis axis) {
   return record_joint<T>(
       "stack", {concatenate(slices, at)}, xs,
       [at](const std::vector<Tensor<T>>& g, const std::vector<bool>&) { return unstack(g[0], at); },
-      axis_text(at))[0];
+      detail::axis_text(at))[0];
 }
 
 template <class T>
@@ -257,7 +256,7 @@ std::vector<Tensor<T>> unstack(const Tensor<T>& x, Axis axis) {
       [at](const std::vector<Tensor<T>>& g, const std::vector<bool>&) {
         return std::vector<Tensor<T>>{stack(g, at)};
       },
-      axis_text(at));
+      detail::axis_text(at));
 }
 
 template <class T>

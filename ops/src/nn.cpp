@@ -25,8 +25,6 @@ using detail::Dims;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-std::string axis_text(int axis) { return "axis=" + std::to_string(axis); }
-
 /// Throws unless logits have an axis of classes, and rows to take a mean of.
 template <class T>
 void check_logits(const Tensor<T>& logits) {
@@ -56,7 +54,7 @@ Tensor<T> softmax(const Tensor<T>& x, Axis axis) {
     const Tensor<T> gy = chain(g, weights);
     return gy - weights * sum(gy, at, true);
   };
-  return record<T>("softmax", std::move(out), {{x, pullback}}, axis_text(at));
+  return record<T>("softmax", std::move(out), {{x, pullback}}, detail::axis_text(at));
 }
 
 template <class T>
@@ -80,7 +78,7 @@ Tensor<T> log_softmax(const Tensor<T>& x, Axis axis) {
     const Tensor<T> total = sum(where(equal(y, -kInf), 0, g), at, true);
     return where(equal(y, -kInf), 0, g) - chain(total, exp(y));
   };
-  return record<T>("log_softmax", value, {{x, pullback}}, axis_text(at));
+  return record<T>("log_softmax", value, {{x, pullback}}, detail::axis_text(at));
 }
 
 template <class T>

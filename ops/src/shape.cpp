@@ -93,8 +93,6 @@ Array<E> reshaped(const Array<E>& x, const Shape& wanted) {
   return detail::view(copy, shape, detail::contiguous_strides(shape));
 }
 
-std::string axis_text(int axis) { return "axis=" + std::to_string(axis); }
-
 }  // namespace
 
 template <class T>
@@ -162,7 +160,7 @@ Tensor<T> unsqueeze(const Tensor<T>& x, Axis axis) {
     strides.push_back(b.strides[i]);
   }
   return record<T>("unsqueeze", detail::view<T>(x, shape, strides),
-                   {{x, [at](In<T> g) { return squeeze(g, at); }}}, axis_text(at));
+                   {{x, [at](In<T> g) { return squeeze(g, at); }}}, detail::axis_text(at));
 }
 
 template <class T>
@@ -206,7 +204,7 @@ Tensor<T> slice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_t 
   return record<T>(
       "slice", detail::view<T>(x, shape, strides, offset),
       {{x, [at, from, length, step](In<T> g) { return unslice(g, at, from, length, step); }}},
-      axis_text(at) + ", start=" + std::to_string(from) + ", stop=" + std::to_string(to) +
+      detail::axis_text(at) + ", start=" + std::to_string(from) + ", stop=" + std::to_string(to) +
           ", step=" + std::to_string(step));
 }
 

@@ -1,5 +1,6 @@
 // The table of kernels: the loops that most of the time goes to, one set for each kind of
-// processor.
+// processor. They work on memory that others have checked and allocated, in one thread, and throw
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,30 @@ struct Strided {
   std::int64_t column;
 };
 
+/// What a binary kernel computes of each pair of values; `chain` is 0 where the first is 0.
+enum class Binary { add, sub, mul, div, chain };
+inline constexpr int kBinaries = 5;
+
 template <class T>
 struct Kernels {
-  /// c = a b. a: [m, k]  b: [k, n]  c: [m, n], dense and overwritten; zeros when k = 0.
-  void (*matmul)(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a, Strided<T> b, T* c);
+  const char* isa;
+
+  /// c = a b. a: [m, k]  b: [k, n]  c: [m, n], overwritten; zeros when k = 0. c's rows are dense
+  /// and lie c_row apart.
+  void (*matmul)(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a, Strided<T> b, T* c,
+                 std::int64_t c_row);
+
+  /// y[i] = f(a[i * a_step], b[i * b_step]), by Binary; steps are 0 or 1.
+  void (*binary[kBinaries])(std::int64_t n, const T* a, std::int64_t a_step, const T* b,
+                            std::int64_t b_step, T* y);
 
   /// y = softmax of one row of n values that lie `step` apart in x and in y; zeros when all are
   /// -inf.
   void (*softmax_row)(std::int64_t n, const T* x, std::int64_t x_step, T* y, std::int64_t y_step);
 };
 
-/// The fastest kernels that this processor can run, chosen once.
+/// The fastest kernels that this processor can run, or those that the environment's XTAPE_ISA
+/// names; chosen once. Throws: std::invalid_argument for a name that is not there.
 template <class T>
 const Kernels<T>& kernels();
 

@@ -1,38 +1,37 @@
 // The plain kernels: what every faster one must equal.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
-#include <vector>
 
-#include "kernels.hpp"
+#include "isas.hpp"
 
 namespace xtape::detail {
 
 namespace {
 
 template <class T>
-void matmul(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a, Strided<T> b, T* c) {
-  std::fill_n(c, m * n, T(0));
-  // Rows of b must lie dense for the inner loop to be fast; a transposed b is copied, once.
-  std::vector<T> dense;
-  if (b.column != 1 && m > 1) {
-    dense.resize(static_cast<std::size_t>(k * n));
-    for (std::int64_t p = 0; p < k; ++p)
-      for (std::int64_t j = 0; j < n; ++j)
-        dense[static_cast<std::size_t>(p * n + j)] = b.data[p * b.row + j * b.column];
-    b = {dense.data(), n, 1};
-  }
-  for (std::int64_t i = 0; i < m; ++i)
+void matmul(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a, Strided<T> b, T* c,
+            std::int64_t c_row) {
+  for (std::int64_t i = 0; i < m; ++i, c += c_row) {
+    std::fill_n(c, n, T(0));
     for (std::int64_t p = 0; p < k; ++p) {
       const T x = a.data[i * a.row + p * a.column];
       const T* row = b.data + p * b.row;
-      T* out = c + i * n;
-      if (b.column == 1)
-        for (std::int64_t j = 0; j < n; ++j) out[j] += x * row[j];
-      else
-        for (std::int64_t j = 0; j < n; ++j) out[j] += x * row[j * b.column];
+      for (std::int64_t j = 0; j < n; ++j) c[j] += x * row[j * b.column];
     }
+  }
 }
+
+template <class F, class T>
+void apply(std::int64_t n, const T* a, std::int64_t a_step, const T* b, std::int64_t b_step, T* y) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = F()(a[i * a_step], b[i * b_step]);
+}
+
+template <class T>
+struct Chain {
+  T operator()(T x, T y) const { return x == 0 ? T(0) : x * y; }
+};
 
 template <class T>
 void softmax_row(std::int64_t n, const T* x, std::int64_t x_step, T* y, std::int64_t y_step) {
@@ -55,15 +54,16 @@ void softmax_row(std::int64_t n, const T* x, std::int64_t x_step, T* y, std::int
     y[i * y_step] = static_cast<T>(static_cast<double>(y[i * y_step]) / total);
 }
 
+template <class T>
+constexpr Kernels<T> kTable{"scalar",
+                            matmul<T>,
+                            {apply<std::plus<T>, T>, apply<std::minus<T>, T>,
+                             apply<std::multiplies<T>, T>, apply<std::divides<T>, T>,
+                             apply<Chain<T>, T>},
+                            softmax_row<T>};
+
 }  // namespace
 
-template <class T>
-const Kernels<T>& kernels() {
-  static const Kernels<T> scalar{matmul<T>, softmax_row<T>};
-  return scalar;
-}
-
-template const Kernels<float>& kernels();
-template const Kernels<double>& kernels();
+Tables scalar_tables() { return {kTable<float>, kTable<double>}; }
 
 }  // namespace xtape::detail

@@ -1,7 +1,9 @@
 // Products of matrices and vectors.
 #include <xtape/ops/linalg.hpp>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include <xtape/ops/elementwise.hpp>
 #include <xtape/ops/shape.hpp>
@@ -10,6 +12,7 @@
 #include "kernels.hpp"
 #include "rows.hpp"
 #include "storage.hpp"
+#include "threads.hpp"
 
 namespace xtape {
 
@@ -42,10 +45,11 @@ detail::Strided<T> matrix(const Body<T>& a) {
   return {a.data, a.strides[rank - 2], a.strides[rank - 1]};
 }
 
+/// All products of a batch. Several threads share them whole, or cut up when there are few.
 template <class T>
 Tensor<T> product(const Body<T>& a, const Body<T>& b) {
-  const Dims batch = detail::broadcast(batch_of(a.shape), batch_of(b.shape), "matmul");
-  const std::int64_t m = a.shape[a.shape.rank() - 2];
+  Dims batch = detail::broadcast(batch_of(a.shape), batch_of(b.shape), "matmul");
+  std::int64_t m = a.shape[a.shape.rank() - 2];
   const std::int64_t k = a.shape[a.shape.rank() - 1];
   const std::int64_t n = b.shape[b.shape.rank() - 1];
   Dims shape = batch;
@@ -53,20 +57,47 @@ Tensor<T> product(const Body<T>& a, const Body<T>& b) {
   shape.push_back(n);
   detail::check_countable(shape, "matmul");
   auto [out, to] = detail::fresh<T>(shape);
-  T* c = to;
+  T* const c = to;
+  auto left = matrix(a);
   if (b.shape.rank() == 2 && a.contiguous) {  // one matrix for the whole batch: one product
-    detail::kernels<T>().matmul(detail::size_of(batch) * m, n, k, {a.data, k, 1}, matrix(b), c);
-    return out;
+    left.row = k;
+    m *= detail::size_of(batch);
+    batch.resize(0);
   }
+  struct Job {
+    detail::Strided<T> a, b;
+    T* c;
+    std::int64_t m, n;
+  };
+  std::vector<Job> jobs;
+  const double work = static_cast<double>(detail::size_of(shape)) * static_cast<double>(k);
+  const double nanoseconds = work / 16;  // multiply-adds of a processor at its middling best
+  const std::int64_t products = std::max<std::int64_t>(1, detail::size_of(batch));
+  const bool tall = m >= n;
+  const std::int64_t length = tall ? m : n;
+  const std::int64_t parts = products >= 4 ? 1 : detail::threads_for(length / 64, nanoseconds);
+  T* next = c;
+  detail::for_each_offset<2>(
+      batch, {batch_strides(a, batch), batch_strides(b, batch)}, [&](const auto& offset) {
+        Job whole{left, matrix(b), next, m, n};
+        whole.a.data += offset[0];
+        whole.b.data += offset[1];
+        next += m * n;
+        for (std::int64_t part = 0; part < parts; ++part) {
+          const std::int64_t begin = length * part / parts, end = length * (part + 1) / parts;
+          Job job = whole;
+          (tall ? job.m : job.n) = end - begin;
+          job.a.data += tall ? begin * left.row : 0;
+          job.b.data += tall ? 0 : begin * whole.b.column;
+          job.c += tall ? begin * n : begin;
+          jobs.push_back(job);
+        }
+      });
   const auto& multiply = *detail::kernels<T>().matmul;
-  detail::for_each_offset<2>(batch, {batch_strides(a, batch), batch_strides(b, batch)},
-                             [&](const auto& offset) {
-                               auto left = matrix(a), right = matrix(b);
-                               left.data += offset[0];
-                               right.data += offset[1];
-                               multiply(m, n, k, left, right, c);
-                               c += m * n;
-                             });
+  detail::parallel(static_cast<std::int64_t>(jobs.size()), nanoseconds, [&](std::int64_t i) {
+    const Job& job = jobs[static_cast<std::size_t>(i)];
+    multiply(job.m, job.n, k, job.a, job.b, job.c, n);
+  });
   return out;
 }
 

@@ -16,3 +16,4 @@
 #include <xtape/record.hpp>
 #include <xtape/tape.hpp>
 #include <xtape/tensor.hpp>
+#include <xtape/threads.hpp>

@@ -1,0 +1,34 @@
+// Loops that several threads share.
+#pragma once
+
+#include <cstdint>
+
+namespace xtape::detail {
+
+/// How many threads are worth waking for `jobs` that take about so many nanoseconds together.
+int threads_for(std::int64_t jobs, double nanoseconds) noexcept;
+
+/// Calls job(i) for 0 <= i < jobs, each once, in any order and at once where that pays. A job must
+/// not throw, and write only what no other job reads or writes.
+template <class Job>
+void parallel(std::int64_t jobs, double nanoseconds, const Job& job) {
+#ifdef _OPENMP
+  if (const int threads = threads_for(jobs, nanoseconds); threads > 1) {
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (std::int64_t i = 0; i < jobs; ++i) job(i);
+    return;
+  }
+#endif
+  for (std::int64_t i = 0; i < jobs; ++i) job(i);
+}
+
+/// The same for n values cut into blocks: job(begin, end).
+template <class Job>
+void parallel_blocks(std::int64_t n, double nanoseconds, const Job& job) {
+  constexpr std::int64_t kBlocks = 16;  // enough to even out, whatever the number of threads
+  const std::int64_t blocks = threads_for(kBlocks, nanoseconds) > 1 && n > kBlocks ? kBlocks : 1;
+  parallel(blocks, nanoseconds,
+           [&](std::int64_t i) { job(n / blocks * i, i + 1 == blocks ? n : n / blocks * (i + 1)); });
+}
+
+}  // namespace xtape::detail

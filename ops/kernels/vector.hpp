@@ -1,0 +1,65 @@
+// The table for one kind of processor, from kernels that are written once for all.
+#pragma once
+
+#include "functions.hpp"
+#include "isas.hpp"
+#include "matmul.hpp"
+#include "simd.hpp"
+
+namespace xtape::detail {
+namespace {
+
+/// F of operands that are rows (step 1) or one number (step 0).
+template <class V, class F, class T>
+void apply(std::int64_t n, const T* a, std::int64_t a_step, const T* b, std::int64_t b_step, T* y) {
+  const F f;
+  const auto run = [&](auto left, auto right) {
+    std::int64_t i = 0;
+    for (; i + kWidth<V> <= n; i += kWidth<V>) store(f(left(i), right(i)), y + i);
+    if (i == n) return;
+    // The last few values, by way of a vector that holds nothing else.
+    T x[kWidth<V>]{}, z[kWidth<V>]{};
+    for (std::int64_t j = i; j < n; ++j) {
+      x[j - i] = a[j * a_step];
+      z[j - i] = b[j * b_step];
+    }
+    store(f(load<V>(x), load<V>(z)), x);
+    for (std::int64_t j = i; j < n; ++j) y[j] = x[j - i];
+  };
+  const auto row = [](const T* from) { return [=](std::int64_t i) { return load<V>(from + i); }; };
+  const auto same = [](T value) { return [v = V(value)](std::int64_t) { return v; }; };
+  if (n == 0) return;
+  if (a_step == 1 && b_step == 1)
+    run(row(a), row(b));
+  else if (a_step == 1)
+    run(row(a), same(*b));
+  else if (b_step == 1)
+    run(same(*a), row(b));
+  else
+    run(same(*a), same(*b));
+}
+
+template <class T>
+auto scalar_softmax_row() {
+  if constexpr (std::is_same_v<T, float>) return scalar_tables().f32.softmax_row;
+  else return scalar_tables().f64.softmax_row;
+}
+
+template <class T, class Isa>
+Kernels<T> table(const char* name) {
+  using V = Vector<T, Isa>;
+  return {name,
+          Product<T, Isa>::multiply,
+          {apply<V, Add>, apply<V, Sub>, apply<V, Mul>, apply<V, Div>, apply<V, Chain>},
+          scalar_softmax_row<T>()};
+}
+
+template <class Isa>
+Tables tables(const char* name) {
+  static const Kernels<float> f32 = table<float, Isa>(name);
+  static const Kernels<double> f64 = table<double, Isa>(name);
+  return {f32, f64};
+}
+
+}  // namespace
+}  // namespace xtape::detail

@@ -27,8 +27,9 @@ template <class Job>
 void parallel_blocks(std::int64_t n, double nanoseconds, const Job& job) {
   constexpr std::int64_t kBlocks = 16;  // enough to even out, whatever the number of threads
   const std::int64_t blocks = threads_for(kBlocks, nanoseconds) > 1 && n > kBlocks ? kBlocks : 1;
-  parallel(blocks, nanoseconds,
-           [&](std::int64_t i) { job(n / blocks * i, i + 1 == blocks ? n : n / blocks * (i + 1)); });
+  parallel(blocks, nanoseconds, [&](std::int64_t i) {
+    job(n / blocks * i, i + 1 == blocks ? n : n / blocks * (i + 1));
+  });
 }
 
 }  // namespace xtape::detail

@@ -26,7 +26,9 @@ bool has(int bit, unsigned long long state) {
   return saves && (_xgetbv(0) & state) == state && leaf[1] & (1 << bit);
 }
 bool has_avx2() { return has(5, 0x6); }  // every processor with AVX2 has FMA
-bool has_avx512() { return has(16, 0xe6) && has(17, 0xe6) && has(28, 0xe6) && has(30, 0xe6) && has(31, 0xe6); }
+bool has_avx512() {
+  return has(16, 0xe6) && has(17, 0xe6) && has(28, 0xe6) && has(30, 0xe6) && has(31, 0xe6);
+}
 #else
 // The compiler's library asks the operating system too.
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
@@ -47,8 +49,7 @@ struct Isa {
 /// The best first.
 constexpr Isa kIsas[] = {
 #ifdef XTAPE_X86
-    {"avx512", has_avx512, avx512_tables},
-    {"avx2", has_avx2, avx2_tables},
+    {"avx512", has_avx512, avx512_tables}, {"avx2", has_avx2, avx2_tables},
     {"sse2", always, sse2_tables},
 #endif
 #ifdef XTAPE_NEON64

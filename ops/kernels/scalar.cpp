@@ -55,12 +55,12 @@ void softmax_row(std::int64_t n, const T* x, std::int64_t x_step, T* y, std::int
 }
 
 template <class T>
-constexpr Kernels<T> kTable{"scalar",
-                            matmul<T>,
-                            {apply<std::plus<T>, T>, apply<std::minus<T>, T>,
-                             apply<std::multiplies<T>, T>, apply<std::divides<T>, T>,
-                             apply<Chain<T>, T>},
-                            softmax_row<T>};
+constexpr Kernels<T> kTable{
+    "scalar",
+    matmul<T>,
+    {apply<std::plus<T>, T>, apply<std::minus<T>, T>, apply<std::multiplies<T>, T>,
+     apply<std::divides<T>, T>, apply<Chain<T>, T>},
+    softmax_row<T>};
 
 }  // namespace
 

@@ -34,7 +34,8 @@ void store(V v, T* to) {
 
 /// x y + z, rounded once where the processor can.
 template <class T, class Isa>
-xsimd::batch<T, Isa> multiply_add(xsimd::batch<T, Isa> x, xsimd::batch<T, Isa> y, xsimd::batch<T, Isa> z) {
+xsimd::batch<T, Isa> multiply_add(xsimd::batch<T, Isa> x, xsimd::batch<T, Isa> y,
+                                  xsimd::batch<T, Isa> z) {
   if constexpr (!std::is_base_of_v<xsimd::avx512f, Isa>) return xsimd::fma(x, y, z);
 #ifdef __AVX512F__  // xsimd 8.1 rounds twice there
   else if constexpr (std::is_same_v<T, float>)

@@ -41,8 +41,10 @@ void apply(std::int64_t n, const T* a, std::int64_t a_step, const T* b, std::int
 
 template <class T>
 auto scalar_softmax_row() {
-  if constexpr (std::is_same_v<T, float>) return scalar_tables().f32.softmax_row;
-  else return scalar_tables().f64.softmax_row;
+  if constexpr (std::is_same_v<T, float>)
+    return scalar_tables().f32.softmax_row;
+  else
+    return scalar_tables().f64.softmax_row;
 }
 
 template <class T, class Isa>

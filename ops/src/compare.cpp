@@ -47,29 +47,18 @@ Tensor<T> select(const char* op, const Mask& condition, const Tensor<T>& a, cons
   const auto& y = body(b, op);
   const detail::Dims shape =
       detail::broadcast(c.shape, detail::broadcast(x.shape, y.shape, op), op);
-  auto [out, data] = detail::fresh<T>(shape);
-  T* to = data;
-  const std::int64_t n = detail::size_of(shape);
-  // Plain loops where the mask has the result's layout, and so have both sides, or are one number.
-  const auto dense = [&](const auto& operand) {
-    return operand.contiguous && operand.shape == shape;
-  };
-  if (dense(c) && (dense(x) || x.size == 1) && (dense(y) || y.size == 1)) {
-    const std::int64_t dx = x.size == 1 ? 0 : 1;
-    const std::int64_t dy = y.size == 1 ? 0 : 1;
-    for (std::int64_t i = 0; i < n; ++i) to[i] = c.data[i] ? x.data[i * dx] : y.data[i * dy];
-  } else if (n > 0) {
-    const auto full = detail::xt_shape(shape);
-    detail::read_broadcast(c, full, [&](auto from) {
-      detail::read_broadcast(x, full, [&](auto left) {
-        detail::read_broadcast(y, full, [&](auto right) {
-          for (std::int64_t i = 0; i < n; ++i, ++from, ++left, ++right)
-            to[i] = *from ? *left : *right;
-        });
+  return detail::by_rows<T, 3>(
+      shape, {strides_in(shape, c), strides_in(shape, x), strides_in(shape, y)},
+      [&](std::int64_t n, T* to, const auto& at, const auto& step) {
+        const bool* choice = c.data + at[0];
+        const T *left = x.data + at[1], *right = y.data + at[2];
+        // Told apart for the compiler, which then takes several values at once.
+        if (step[0] == 1 && step[1] == 1 && step[2] == 0)
+          for (std::int64_t i = 0; i < n; ++i) to[i] = choice[i] ? left[i] : *right;
+        else
+          for (std::int64_t i = 0; i < n; ++i)
+            to[i] = choice[i * step[0]] ? left[i * step[1]] : right[i * step[2]];
       });
-    });
-  }
-  return out;
 }
 
 }  // namespace

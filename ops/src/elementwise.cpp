@@ -9,31 +9,32 @@
 
 namespace xtape {
 
+using detail::Binary;
 using detail::map;
 using detail::zip;
 
 template <class T>
 Tensor<T> add(const Tensor<T>& a, Arg<T> b) {
-  return record<T>("add", zip("add", a, b, [](T x, T y) { return x + y; }),
+  return record<T>("add", zip(Binary::add, "add", a, b, [](T x, T y) { return x + y; }),
                    {{a, [](In<T> g) { return g; }}, {b, [](In<T> g) { return g; }}});
 }
 
 template <class T>
 Tensor<T> sub(const Tensor<T>& a, Arg<T> b) {
-  return record<T>("sub", zip("sub", a, b, [](T x, T y) { return x - y; }),
+  return record<T>("sub", zip(Binary::sub, "sub", a, b, [](T x, T y) { return x - y; }),
                    {{a, [](In<T> g) { return g; }}, {b, [](In<T> g) { return -g; }}});
 }
 
 template <class T>
 Tensor<T> mul(const Tensor<T>& a, Arg<T> b) {
   return record<T>(
-      "mul", zip("mul", a, b, [](T x, T y) { return x * y; }),
+      "mul", zip(Binary::mul, "mul", a, b, [](T x, T y) { return x * y; }),
       {{a, [b](In<T> g) { return chain(g, b); }}, {b, [a](In<T> g) { return chain(g, a); }}});
 }
 
 template <class T>
 Tensor<T> div(const Tensor<T>& a, Arg<T> b) {
-  return record<T>("div", zip("div", a, b, [](T x, T y) { return x / y; }),
+  return record<T>("div", zip(Binary::div, "div", a, b, [](T x, T y) { return x / y; }),
                    {{a, [b](In<T> g) { return chain(g, 1 / b); }},
                     {b, [b](In<T> g, In<T> y) { return chain(g, -(y / b)); }}});
 }
@@ -45,7 +46,8 @@ Tensor<T> neg(const Tensor<T>& x) {
 
 template <class T>
 Tensor<T> chain(const Tensor<T>& g, Arg<T> d) {
-  Tensor<T> value = zip("chain", g, d, [](T x, T y) { return x == 0 ? T(0) : x * y; });
+  Tensor<T> value =
+      zip(Binary::chain, "chain", g, d, [](T x, T y) { return x == 0 ? T(0) : x * y; });
   // Sweeps call it most, and few are recorded: do not capture what nobody will read.
   if (!is_recorded(g) && !is_recorded(d)) return value;
   return record<T>(

@@ -29,16 +29,6 @@ Dims batch_of(const Dims& dims) {
   return batch;
 }
 
-/// a's strides along the axes of a batch that it broadcasts to.
-template <class T>
-Dims batch_strides(const Body<T>& a, const Dims& batch) {
-  Dims strides;
-  const int extra = batch.rank() - (a.shape.rank() - 2);
-  for (int i = 0; i < batch.rank(); ++i)
-    strides.push_back(i < extra || a.shape[i - extra] == 1 ? 0 : a.strides[i - extra]);
-  return strides;
-}
-
 template <class T>
 detail::Strided<T> matrix(const Body<T>& a) {
   const int rank = a.shape.rank();
@@ -77,22 +67,25 @@ Tensor<T> product(const Body<T>& a, const Body<T>& b) {
   const std::int64_t length = tall ? m : n;
   const std::int64_t parts = products >= 4 ? 1 : detail::threads_for(length / 64, nanoseconds);
   T* next = c;
-  detail::for_each_offset<2>(
-      batch, {batch_strides(a, batch), batch_strides(b, batch)}, [&](const auto& offset) {
-        Job whole{left, matrix(b), next, m, n};
-        whole.a.data += offset[0];
-        whole.b.data += offset[1];
-        next += m * n;
-        for (std::int64_t part = 0; part < parts; ++part) {
-          const std::int64_t begin = length * part / parts, end = length * (part + 1) / parts;
-          Job job = whole;
-          (tall ? job.m : job.n) = end - begin;
-          job.a.data += tall ? begin * left.row : 0;
-          job.b.data += tall ? 0 : begin * whole.b.column;
-          job.c += tall ? begin * n : begin;
-          jobs.push_back(job);
-        }
-      });
+  detail::for_each_offset<2>(batch,
+                             {strides_in(batch, batch_of(a.shape), batch_of(a.strides)),
+                              strides_in(batch, batch_of(b.shape), batch_of(b.strides))},
+                             [&](const auto& offset) {
+                               Job whole{left, matrix(b), next, m, n};
+                               whole.a.data += offset[0];
+                               whole.b.data += offset[1];
+                               next += m * n;
+                               for (std::int64_t part = 0; part < parts; ++part) {
+                                 const std::int64_t begin = length * part / parts,
+                                                    end = length * (part + 1) / parts;
+                                 Job job = whole;
+                                 (tall ? job.m : job.n) = end - begin;
+                                 job.a.data += tall ? begin * left.row : 0;
+                                 job.b.data += tall ? 0 : begin * whole.b.column;
+                                 job.c += tall ? begin * n : begin;
+                                 jobs.push_back(job);
+                               }
+                             });
   const auto& multiply = *detail::kernels<T>().matmul;
   detail::parallel(static_cast<std::int64_t>(jobs.size()), nanoseconds, [&](std::int64_t i) {
     const Job& job = jobs[static_cast<std::size_t>(i)];

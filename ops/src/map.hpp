@@ -1,9 +1,12 @@
-// Functions applied value by value. Operands of one shape without gaps, and single numbers, take a
-// plain loop; every other layout is an xtensor broadcast.
+// Functions applied value by value. Small operands of one shape, and single numbers, take a plain
+// loop; every other layout is walked row by row.
 #pragma once
 
 #include <xtape/record.hpp>
 
+#include "kernels.hpp"
+#include "rows.hpp"
+#include "threads.hpp"
 #include "xt.hpp"
 
 namespace xtape::detail {
@@ -19,29 +22,56 @@ Array<R> map_to(const Body<E>& x, F f) {
   return out;
 }
 
-/// f of each pair of values of two operands that broadcast.
-template <class R, class A, class B, class F>
-Array<R> zip_to(const char* op, const Body<A>& a, const Body<B>& b, F f) {
-  const Dims shape = a.shape == b.shape ? a.shape : broadcast(a.shape, b.shape, op);
+/// An array of a shape, of which row(n, to, at, step) writes n values from `to` on. They belong to
+/// n values of each of N operands with these strides, which lie `step` apart from its value `at`
+/// on.
+template <class R, std::size_t N, class Row>
+Array<R> by_rows(const Dims& shape, const std::array<Dims, N>& strides, const Row& row) {
   auto [out, data] = fresh<R>(shape);
-  R* to = data;
-  const std::int64_t n = size_of(shape);
-  const bool a_fits = a.contiguous && a.shape == shape;
-  const bool b_fits = b.contiguous && b.shape == shape;
-  if (a_fits && b_fits) {
-    std::transform(a.data, a.data + n, b.data, to, f);
-  } else if (a_fits && b.size == 1) {
-    std::transform(a.data, a.data + n, to, [&, y = b.data[0]](A x) { return f(x, y); });
-  } else if (b_fits && a.size == 1) {
-    std::transform(b.data, b.data + n, to, [&, x = a.data[0]](B y) { return f(x, y); });
-  } else if (n > 0) {
-    read_broadcast(a, xt_shape(shape), [&](auto x) {
-      read_broadcast(b, xt_shape(shape), [&](auto y) {
-        for (std::int64_t i = 0; i < n; ++i, ++x, ++y) to[i] = f(*x, *y);
+  R* const to = data;
+  const std::int64_t size = size_of(shape);
+  if (size == 0) return out;
+  const double nanoseconds = static_cast<double>(size) / 4;
+  const Rows<N> rows(shape, strides);
+  if (rows.outer.rank() == 0) {
+    parallel_blocks(size, nanoseconds, [&](std::int64_t begin, std::int64_t end) {
+      std::array<std::int64_t, N> at;
+      for (std::size_t k = 0; k < N; ++k) at[k] = begin * rows.step[k];
+      row(end - begin, to + begin, at, rows.step);
+    });
+  } else {
+    parallel_blocks(size / rows.length, nanoseconds, [&](std::int64_t begin, std::int64_t end) {
+      R* next = to + begin * rows.length;
+      for_each_offset<N>(rows.outer, rows.strides, begin, end, [&](const auto& at) {
+        row(rows.length, next, at, rows.step);
+        next += rows.length;
       });
     });
   }
   return out;
+}
+
+/// f of n pairs of values that lie some steps apart.
+template <class R, class A, class B, class F>
+void zip_row(std::int64_t n, const A* a, std::int64_t a_step, const B* b, std::int64_t b_step,
+             R* to, F f) {
+  // Told apart for the compiler, which then takes several values at once.
+  if (a_step == 1 && b_step == 1)
+    for (std::int64_t i = 0; i < n; ++i) to[i] = f(a[i], b[i]);
+  else if (a_step == 1 && b_step == 0)
+    for (std::int64_t i = 0; i < n; ++i) to[i] = f(a[i], *b);
+  else
+    for (std::int64_t i = 0; i < n; ++i) to[i] = f(a[i * a_step], b[i * b_step]);
+}
+
+/// f of each pair of values of two operands that broadcast.
+template <class R, class A, class B, class F>
+Array<R> zip_to(const char* op, const Body<A>& a, const Body<B>& b, F f) {
+  const Dims shape = a.shape == b.shape ? a.shape : broadcast(a.shape, b.shape, op);
+  return by_rows<R, 2>(shape, {strides_in(shape, a), strides_in(shape, b)},
+                       [&](std::int64_t n, R* to, const auto& at, const auto& step) {
+                         zip_row(n, a.data + at[0], step[0], b.data + at[1], step[1], to, f);
+                       });
 }
 
 template <class T, class F>
@@ -50,8 +80,35 @@ Tensor<T> map(const char* op, const Tensor<T>& x, F f) {
 }
 
 template <class T, class F>
-Tensor<T> zip(const char* op, const Tensor<T>& a, const Tensor<T>& b, F f) {
-  return zip_to<T>(op, body(a, op), body(b, op), f);
+Tensor<T> zip(const char* op, const Tensor<T>& x, const Tensor<T>& y, F f) {
+  return zip_to<T>(op, body(x, op), body(y, op), f);
+}
+
+/// The same by a kernel that computes f, where rows are long.
+template <class T, class F>
+Tensor<T> zip(Binary kernel, const char* op, const Tensor<T>& x, const Tensor<T>& y, F f) {
+  constexpr std::int64_t kLong = 32;
+  const Body<T>&a = body(x, op), &b = body(y, op);
+  const Dims shape = a.shape == b.shape ? a.shape : broadcast(a.shape, b.shape, op);
+  const std::int64_t size = size_of(shape);
+  const auto fits = [=](const Body<T>& v) {
+    return v.size == 1 || (v.contiguous && v.size == size);
+  };
+  if (size < kLong && fits(a) && fits(b)) {
+    auto [out, to] = fresh<T>(shape);
+    zip_row(size, a.data, a.size == size, b.data, b.size == size, to, f);
+    return out;
+  }
+  const auto run = kernels<T>().binary[static_cast<int>(kernel)];
+  const auto simple = [](std::int64_t step) { return step == 0 || step == 1; };
+  return by_rows<T, 2>(shape, {strides_in(shape, a), strides_in(shape, b)},
+                       [&](std::int64_t n, T* to, const auto& at, const auto& step) {
+                         const T *left = a.data + at[0], *right = b.data + at[1];
+                         if (n >= kLong && simple(step[0]) && simple(step[1]))
+                           run(n, left, step[0], right, step[1], to);
+                         else
+                           zip_row(n, left, step[0], right, step[1], to, f);
+                       });
 }
 
 }  // namespace xtape::detail

@@ -11,17 +11,6 @@
 
 namespace xtape::detail {
 
-/// f of each value; R is the result's value type.
-template <class R, class E, class F>
-Array<R> map_to(const Body<E>& x, F f) {
-  auto [out, data] = fresh<R>(x.shape);
-  R* to = data;
-  read_values(x, [&](auto from) {
-    for (std::int64_t i = 0; i < x.size; ++i, ++from) to[i] = f(*from);
-  });
-  return out;
-}
-
 /// An array of a shape, of which row(n, to, at, step) writes n values from `to` on. They belong to
 /// n values of each of N operands with these strides, which lie `step` apart from its value `at`
 /// on.
@@ -49,6 +38,29 @@ Array<R> by_rows(const Dims& shape, const std::array<Dims, N>& strides, const Ro
     });
   }
   return out;
+}
+
+/// f of each value; R is the result's value type.
+template <class R, class E, class F>
+Array<R> map_to(const Body<E>& x, F f) {
+  return by_rows<R, 1>(x.shape, {x.strides},
+                       [&](std::int64_t n, R* to, const auto& at, const auto& step) {
+                         const E* from = x.data + at[0];
+                         for (std::int64_t i = 0; i < n; ++i) to[i] = f(from[i * step[0]]);
+                       });
+}
+
+/// The values of x without gaps.
+template <class E>
+Array<E> dense(const Body<E>& x) {
+  return by_rows<E, 1>(x.shape, {x.strides},
+                       [&](std::int64_t n, E* to, const auto& at, const auto& step) {
+                         const E* from = x.data + at[0];
+                         if (step[0] == 1)
+                           std::copy_n(from, n, to);
+                         else
+                           for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step[0]];
+                       });
 }
 
 /// f of n pairs of values that lie some steps apart.

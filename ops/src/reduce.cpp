@@ -1,9 +1,9 @@
-// Reductions. A reduction over all values, or over the last axes, of a dense array is a plain loop
-// over rows; every other one is an xtensor reducer.
+// Reductions: folds of rows that lie dense.
 #include <xtape/ops/reduce.hpp>
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <xtape/ops/compare.hpp>
 #include <xtape/ops/elementwise.hpp>
@@ -25,7 +25,6 @@ struct Reduction {
   Dims kept;     // the result with keepdims
   Dims dropped;  // the result without
   std::int64_t count = 1;
-  bool trailing = true;  // the reduced axes are the last ones
 
   Reduction(const char* op, const Dims& shape, const Axes& axes) {
     reduced.fill(axes.every());
@@ -40,7 +39,6 @@ struct Reduction {
       kept.push_back(here ? 1 : shape[i]);
       if (!here) dropped.push_back(shape[i]);
       if (here) count *= shape[i];
-      if (!here && i > 0 && (*this)[i - 1]) trailing = false;
     }
   }
   bool operator[](int axis) const { return reduced[static_cast<std::size_t>(axis)]; }
@@ -54,34 +52,87 @@ struct Reduction {
   }
 };
 
+/// Folds f over enter(v) of n values one after the other, in eight interleaved parts, which the
+/// processor computes at once.
+template <class A, class T, class Enter, class F>
+A fold_row(std::int64_t n, const T* x, A start, Enter enter, F f) {
+  constexpr std::int64_t kParts = 8;
+  std::array<A, kParts> part;
+  part.fill(start);
+  std::int64_t i = 0;
+  for (; i + kParts <= n; i += kParts)
+    for (std::int64_t k = 0; k < kParts; ++k) {
+      A& total = part[static_cast<std::size_t>(k)];
+      total = f(total, enter(x[i + k]));
+    }
+  for (std::size_t k = 4; k > 0; k /= 2)
+    for (std::size_t j = 0; j < k; ++j) part[j] = f(part[j], part[j + k]);
+  for (; i < n; ++i) part[0] = f(part[0], enter(x[i]));
+  return part[0];
+}
+
+/// What one thread folds of a long row at once.
+constexpr std::int64_t kBlock = 65536;
+
 /// Folds f, which is associative, over enter(v) of each value v along the reduced axes, in A, and
-/// ends each result with `finish`.
+/// ends each result with `finish`. The order depends on the shape alone: strides and threads change
+/// no bit.
 template <class A, class T, class Enter, class F, class Finish>
 Tensor<T> fold(const Body<T>& x, const Reduction& over, bool keepdims, A start, Enter enter, F f,
                Finish finish) {
-  auto [out, to] = detail::fresh<T>(over.shape(keepdims));
+  if (!x.contiguous && x.size > 0)
+    return fold(*detail::dense(x).raw(), over, keepdims, start, enter, f, finish);
   const std::int64_t results = detail::size_of(over.dropped);
-  if (results == 0) return out;
-  if (over.count == 0) {
-    std::fill_n(to, results, finish(start));
-    return out;
+  std::vector<A> totals(static_cast<std::size_t>(results), start);
+  const double nanoseconds = static_cast<double>(x.size) / 2;
+  // Neighbouring axes of one kind are one: x is [..., reduced, kept, reduced, n].
+  Dims outer, from, to;
+  bool last_reduced = true;
+  std::int64_t step = x.size, result_step = results;
+  for (int i = 0; i < x.shape.rank() && x.size > 0; ++i) {
+    step /= x.shape[i];
+    if (!over[i]) result_step /= x.shape[i];
+    if (outer.rank() > 0 && last_reduced == over[i])
+      outer[outer.rank() - 1] *= x.shape[i];
+    else
+      for (Dims* dims : {&outer, &from, &to}) dims->push_back(x.shape[i]);
+    last_reduced = over[i];
+    from[outer.rank() - 1] = step;
+    to[outer.rank() - 1] = last_reduced ? 0 : result_step;
   }
-  if (x.contiguous && over.trailing) {
-    const T* from = x.data;
-    for (std::int64_t i = 0; i < results; ++i) {
-      A total = start;
-      for (std::int64_t k = 0; k < over.count; ++k) total = f(total, enter(*from++));
-      to[i] = finish(total);
-    }
-    return out;
+  const int last = outer.rank() - 1;
+  const std::int64_t n = last < 0 ? x.size : outer[last], rows = n == 0 ? 0 : x.size / n;
+  outer.resize(std::max(0, last));
+  const auto visit = [&](std::int64_t row, std::int64_t row_end, std::int64_t begin,
+                         std::int64_t end) {
+    detail::for_each_offset<2>(outer, {from, to}, row, row_end, [&](const auto& at) {
+      const T* values = x.data + at[0];
+      A* total = totals.data() + at[1];
+      if (last_reduced) *total = f(*total, fold_row(n, values, start, enter, f));
+      for (std::int64_t i = begin; !last_reduced && i < end; ++i)
+        total[i] = f(total[i], enter(values[i]));
+    });
+  };
+  if (outer.rank() > 0 && to[0] > 0) {
+    const std::int64_t per = rows / outer[0];
+    detail::parallel_blocks(outer[0], nanoseconds, [&](std::int64_t begin, std::int64_t end) {
+      visit(begin * per, end * per, 0, n);
+    });
+  } else if (!last_reduced) {
+    detail::parallel_blocks(
+        n, nanoseconds, [&](std::int64_t begin, std::int64_t end) { visit(0, rows, begin, end); });
+  } else if (outer.rank() == 0 && n > kBlock) {
+    std::vector<A> parts(static_cast<std::size_t>((n + kBlock - 1) / kBlock), start);
+    detail::parallel(static_cast<std::int64_t>(parts.size()), nanoseconds, [&](std::int64_t i) {
+      parts[static_cast<std::size_t>(i)] =
+          fold_row(std::min(kBlock, n - i * kBlock), x.data + i * kBlock, start, enter, f);
+    });
+    totals[0] = std::accumulate(parts.begin(), parts.end(), start, f);
+  } else {
+    visit(0, rows, 0, n);
   }
-  std::vector<std::size_t> axes;
-  for (int i = 0; i < x.shape.rank(); ++i)
-    if (over[i]) axes.push_back(static_cast<std::size_t>(i));
-  const auto step = [&](const A& total, const T& v) { return f(total, enter(v)); };
-  const xt::xarray<A> totals = xt::reduce(
-      xt::make_xreducer_functor(step, xt::const_value<A>(start), f), detail::expression(x), axes);
-  std::transform(totals.begin(), totals.end(), to, finish);
+  auto [out, data] = detail::fresh<T>(over.shape(keepdims));
+  std::transform(totals.begin(), totals.end(), data, finish);
   return out;
 }
 

@@ -8,7 +8,7 @@
 #include <xtape/ops/compare.hpp>
 #include <xtape/record.hpp>
 
-#include "xt.hpp"
+#include "map.hpp"
 
 namespace xtape {
 
@@ -57,15 +57,6 @@ std::optional<Dims> strides_for(const Body<E>& x, const Dims& shape) {
   return result;
 }
 
-template <class E>
-Array<E> gathered(const Array<E>& x) {
-  const Body<E>& b = *x.raw();
-  auto [out, to] = detail::fresh<E>(b.shape);
-  E* first = to;
-  detail::read_values(b, [&](auto from) { std::copy_n(from, b.size, first); });
-  return out;
-}
-
 /// The wanted shape, with -1 replaced by the length that is left.
 Dims resolve(const Shape& wanted, const Dims& from, const char* op) {
   Shape shape = wanted;
@@ -89,7 +80,7 @@ Array<E> reshaped(const Array<E>& x, const Shape& wanted) {
   const Body<E>& b = body(x, "reshape");
   const Dims shape = resolve(wanted, b.shape, "reshape");
   if (const auto strides = strides_for(b, shape)) return detail::view(x, shape, *strides);
-  const Array<E> copy = gathered(x);
+  const Array<E> copy = detail::dense(b);
   return detail::view(copy, shape, detail::contiguous_strides(shape));
 }
 
@@ -98,7 +89,7 @@ Array<E> reshaped(const Array<E>& x, const Shape& wanted) {
 template <class T>
 Tensor<T> contiguous(const Tensor<T>& x) {
   if (body(x, "contiguous").contiguous) return x;
-  return record<T>("contiguous", gathered<T>(x), {{x, [](In<T> g) { return g; }}});
+  return record<T>("contiguous", detail::dense(*x.raw()), {{x, [](In<T> g) { return g; }}});
 }
 
 template <class T>

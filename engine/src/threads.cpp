@@ -49,6 +49,14 @@ int threads_for(std::int64_t jobs, double nanoseconds) noexcept {
 #endif
 }
 
+int this_thread() noexcept {
+#ifdef _OPENMP
+  return omp_get_thread_num();
+#else
+  return 0;
+#endif
+}
+
 }  // namespace detail
 
 }  // namespace xtape

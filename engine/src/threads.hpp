@@ -8,6 +8,9 @@ namespace xtape::detail {
 /// How many threads are worth waking for `jobs` that take about so many nanoseconds together.
 int threads_for(std::int64_t jobs, double nanoseconds) noexcept;
 
+/// The number of the thread that runs a job, from 0 on.
+int this_thread() noexcept;
+
 /// Calls job(i) for 0 <= i < jobs, each once, in any order and at once where that pays. A job must
 /// not throw, and write only what no other job reads or writes.
 template <class Job>
@@ -25,8 +28,8 @@ void parallel(std::int64_t jobs, double nanoseconds, const Job& job) {
 /// The same for n values cut into blocks: job(begin, end).
 template <class Job>
 void parallel_blocks(std::int64_t n, double nanoseconds, const Job& job) {
-  constexpr std::int64_t kBlocks = 16;  // enough to even out, whatever the number of threads
-  const std::int64_t blocks = threads_for(kBlocks, nanoseconds) > 1 && n > kBlocks ? kBlocks : 1;
+  const std::int64_t most = n < 16 ? n : 16;  // enough to even out, whatever the number of threads
+  const std::int64_t blocks = threads_for(most, nanoseconds) > 1 ? most : 1;
   parallel(blocks, nanoseconds, [&](std::int64_t i) {
     job(n / blocks * i, i + 1 == blocks ? n : n / blocks * (i + 1));
   });

@@ -19,14 +19,28 @@ struct Strided {
 enum class Binary { add, sub, mul, div, chain };
 inline constexpr int kBinaries = 5;
 
+/// Blocks that a matrix product packs into its scratch: 256 KiB of b at most, which stay in the
+/// cache, and where a's rows do not lie dense, 64 rows of a, each with room for a cache line more.
+inline constexpr std::int64_t kMatmulDepth = 256;
+inline constexpr std::int64_t kMatmulLeft = 64 * (kMatmulDepth + 4);
+template <class T>
+inline constexpr std::int64_t kMatmulRight = 262144 / sizeof(T);
+
+/// The values of scratch that c = a b needs. b: [k, n]
+template <class T>
+std::int64_t matmul_scratch(std::int64_t n, std::int64_t k, const Strided<T>& a) {
+  const std::int64_t right = (k < kMatmulDepth ? k : kMatmulDepth) * (n + 16);
+  return (right < kMatmulRight<T> ? right : kMatmulRight<T>)+(a.column == 1 ? 0 : kMatmulLeft);
+}
+
 template <class T>
 struct Kernels {
   const char* isa;
 
   /// c = a b. a: [m, k]  b: [k, n]  c: [m, n], overwritten; zeros when k = 0. c's rows are dense
-  /// and lie c_row apart.
+  /// and lie c_row apart. scratch: matmul_scratch(n, k, a) values.
   void (*matmul)(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a, Strided<T> b, T* c,
-                 std::int64_t c_row);
+                 std::int64_t c_row, T* scratch);
 
   /// y[i] = f(a[i * a_step], b[i * b_step]), by Binary; steps are 0 or 1.
   void (*binary[kBinaries])(std::int64_t n, const T* a, std::int64_t a_step, const T* b,

@@ -1,7 +1,7 @@
-// The matrix product of one kind of processor. A panel of b, a few vectors wide, is packed so that
-// it lies dense; tiles of c as high as there are registers for run down the rows of a. Each value
-// of c is one chain of multiply-adds from k = 0 on, whatever the tiles: its bits do not depend on
-// them.
+// The matrix product of one kind of processor. A block of b is packed into panels, a few vectors
+// wide, that lie dense; tiles of c as high as there are registers for run down the rows of a, along
+// the panels. Each value of c is one chain of multiply-adds from k = 0 on, whatever the tiles: its
+// bits do not depend on them.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,12 @@ struct Product {
   static constexpr std::int64_t W = kWidth<V>;
   static constexpr int kRows = kRegisters<Isa> == 32 ? 8 : 4;  // of a tile
   static constexpr int kVectors = 3;                           // that a tile is wide
-  static constexpr std::int64_t kDepth = 256;                  // of a panel: it stays in the cache
-  static constexpr std::int64_t kBlock = 96;                   // rows of a packed at once
+  static constexpr std::int64_t kDepth = kMatmulDepth;
+  static constexpr std::int64_t kBlock = 64;  // rows of a packed at once
+  // From one packed tile to the next. The odd cache line keeps them out of each other's places in
+  // the cache, which repeat every 4 KiB.
+  static constexpr std::int64_t kTile = kRows * kDepth + 64 / sizeof(T);
+  static_assert(kTile * (kBlock / kRows) <= kMatmulLeft);
 
   /// c += a b for a tile of R rows and N vectors; with `begin`, c = a b.
   template <int R, int N>
@@ -61,16 +65,6 @@ struct Product {
     for (int i = 0; i < R; ++i) std::copy_n(buffer + i * N * W, n, c + i * c_row);
   }
 
-  /// c += a b for all rows of a, and a panel of b that is N vectors wide.
-  template <int N>
-  static void panel(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a, const T* b,
-                    std::int64_t b_row, T* c, std::int64_t c_row, bool begin) {
-    for (std::int64_t i = 0; i < m; i += kRows, c += kRows * c_row) {
-      tile_of<kRows, N>(std::min<std::int64_t>(kRows, m - i), n, k, a, b, b_row, c, c_row, begin);
-      a.data += a.column == 1 ? kRows * a.row : kRows * k;
-    }
-  }
-
   /// k rows of n values of b, each filled up with zeros to `width`.
   static void pack_right(std::int64_t k, std::int64_t n, Strided<T> b, std::int64_t width, T* to) {
     for (std::int64_t p = 0; p < k; ++p) {
@@ -83,60 +77,77 @@ struct Product {
     }
   }
 
-  /// Tiles of kRows rows of a, one after the other, each with its columns one after the other.
+  /// Tiles of kRows rows of a, kTile apart, each with its columns one after the other.
   static void pack_left(std::int64_t m, std::int64_t k, Strided<T> a, T* to) {
     for (std::int64_t p = 0; p < k; ++p, to += kRows) {
       const T* from = a.data + p * a.column;
       std::int64_t i = 0;
       for (; a.row == 1 && i + kRows <= m; i += kRows)
-        for (int r = 0; r < kRows; ++r) to[i * k + r] = from[i + r];
-      for (; i < m; ++i) to[(i - i % kRows) * k + i % kRows] = from[i * a.row];
+        for (int r = 0; r < kRows; ++r) to[i / kRows * kTile + r] = from[i + r];
+      for (; i < m; ++i) to[i / kRows * kTile + i % kRows] = from[i * a.row];
+    }
+  }
+
+  /// The vectors of the next panel, when so many are left: four are two and two, not three and one.
+  static std::int64_t panel_vectors(std::int64_t left) {
+    return left == 4 ? 2 : std::min<std::int64_t>(left, kVectors);
+  }
+
+  /// Calls use(first column, columns, vectors) for the panels of n columns.
+  template <class Use>
+  static void for_each_panel(std::int64_t n, const Use& use) {
+    for (std::int64_t j = 0; j < n;) {
+      const std::int64_t vectors = panel_vectors((n - j + W - 1) / W);
+      use(j, std::min(vectors * W, n - j), vectors);
+      j += vectors * W;
+    }
+  }
+
+  /// c += a b for a block of b: [k, n], k <= kDepth, that fits into `packed`; with `begin`, c = a
+  /// b.
+  static void multiply_block(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a,
+                             Strided<T> b, T* c, std::int64_t c_row, bool begin, T* packed_left,
+                             T* packed) {
+    // A panel used by few rows is not worth packing.
+    const bool pack = b.column != 1 || m > 2 * kRows;
+    const auto packs = [=](std::int64_t columns, std::int64_t vectors) {
+      return pack || columns < vectors * W;
+    };
+    for_each_panel(n, [&](std::int64_t j, std::int64_t columns, std::int64_t vectors) {
+      if (packs(columns, vectors))
+        pack_right(k, columns, {b.data + j * b.column, b.row, b.column}, vectors * W,
+                   packed + j * k);
+    });
+    for (std::int64_t i = 0; i < m; i += kRows) {
+      Strided<T> rows{a.data + i * a.row, a.row, 1};
+      if (a.column != 1) {
+        if (i % kBlock == 0)
+          pack_left(std::min(kBlock, m - i), k, {a.data + i * a.row, a.row, a.column}, packed_left);
+        rows = {packed_left + i % kBlock / kRows * kTile, 1, kRows};
+      }
+      for_each_panel(n, [&](std::int64_t j, std::int64_t columns, std::int64_t vectors) {
+        const bool dense = packs(columns, vectors);
+        const auto& tile = vectors == 1   ? tile_of<kRows, 1>
+                           : vectors == 2 ? tile_of<kRows, 2>
+                                          : tile_of<kRows, 3>;
+        tile(std::min<std::int64_t>(kRows, m - i), columns, k, rows,
+             dense ? packed + j * k : b.data + j, dense ? vectors * W : b.row, c + i * c_row + j,
+             c_row, begin);
+      });
     }
   }
 
   static void multiply(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a, Strided<T> b,
-                       T* c, std::int64_t c_row) {
-    if (n == 1 && m > 1 && c_row == 1)  // one column fills no vector, one row does
-      return multiply(1, m, k, {b.data, b.column, b.row}, {a.data, a.column, a.row}, c, m);
+                       T* c, std::int64_t c_row, T* scratch) {
     if (k == 0)
       for (std::int64_t i = 0; i < m; ++i) std::fill_n(c + i * c_row, n, T(0));
-    alignas(64) T right[kDepth * kVectors * W];
-    alignas(64) T left[kDepth * kBlock];
-    const bool pack = a.column != 1;
-    const std::int64_t block = pack ? kBlock : m;
     for (std::int64_t p = 0; p < k; p += kDepth) {
       const std::int64_t depth = std::min(kDepth, k - p);
-      for (std::int64_t i = 0; i < m; i += block) {
-        const std::int64_t rows = std::min(block, m - i);
-        Strided<T> above{a.data + i * a.row + p * a.column, a.row, a.column};
-        if (pack) {
-          pack_left(rows, depth, above, left);
-          above = {left, 1, kRows};
-        }
-        multiply_block(rows, n, depth, above, {b.data + p * b.row, b.row, b.column}, right,
-                       c + i * c_row, c_row, p == 0);
-      }
-    }
-  }
-
-  static void multiply_block(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a,
-                             Strided<T> b, T* packed, T* c, std::int64_t c_row, bool begin) {
-    for (std::int64_t j = 0; j < n;) {
-      // Four vectors are two and two, not three and one.
-      const std::int64_t left = (n - j + W - 1) / W;
-      const std::int64_t vectors = left == 4 ? 2 : std::min<std::int64_t>(left, kVectors);
-      const std::int64_t width = vectors * W, columns = std::min(width, n - j);
-      const T* from = b.data + j * b.column;
-      std::int64_t row = b.row;
-      // A panel used by few rows is not worth packing.
-      if (b.column != 1 || columns < width || m > 2 * kRows) {
-        pack_right(k, columns, {from, b.row, b.column}, width, packed);
-        from = packed;
-        row = width;
-      }
-      const auto& run = vectors == 1 ? panel<1> : vectors == 2 ? panel<2> : panel<3>;
-      run(m, columns, k, a, from, row, c + j, c_row, begin);
-      j += columns;
+      const std::int64_t block = kMatmulRight<T> / depth / (kVectors * W) * (kVectors * W);
+      for (std::int64_t j = 0; j < n; j += block)
+        multiply_block(m, std::min(block, n - j), depth, {a.data + p * a.column, a.row, a.column},
+                       {b.data + p * b.row + j * b.column, b.row, b.column}, c + j, c_row, p == 0,
+                       scratch, a.column == 1 ? scratch : scratch + kMatmulLeft);
     }
   }
 };

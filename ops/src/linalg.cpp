@@ -1,9 +1,9 @@
 // Products of matrices and vectors.
 #include <xtape/ops/linalg.hpp>
 
-#include <algorithm>
+#include <array>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include <xtape/ops/elementwise.hpp>
 #include <xtape/ops/shape.hpp>
@@ -29,67 +29,72 @@ Dims batch_of(const Dims& dims) {
   return batch;
 }
 
+Dims scratch_shape(std::int64_t size) {
+  Dims shape;
+  shape.push_back(size);
+  return shape;
+}
+
 template <class T>
 detail::Strided<T> matrix(const Body<T>& a) {
   const int rank = a.shape.rank();
   return {a.data, a.strides[rank - 2], a.strides[rank - 1]};
 }
 
-/// All products of a batch. Several threads share them whole, or cut up when there are few.
+/// All products of a batch. Several threads share them, each cut up when there are few.
 template <class T>
-Tensor<T> product(const Body<T>& a, const Body<T>& b) {
-  Dims batch = detail::broadcast(batch_of(a.shape), batch_of(b.shape), "matmul");
-  std::int64_t m = a.shape[a.shape.rank() - 2];
-  const std::int64_t k = a.shape[a.shape.rank() - 1];
-  const std::int64_t n = b.shape[b.shape.rank() - 1];
+Tensor<T> product(const Body<T>& x, const Body<T>& y) {
+  Dims batch = detail::broadcast(batch_of(x.shape), batch_of(y.shape), "matmul");
+  std::int64_t m = x.shape[x.shape.rank() - 2], n = y.shape[y.shape.rank() - 1];
+  const std::int64_t k = x.shape[x.shape.rank() - 1];
   Dims shape = batch;
   shape.push_back(m);
   shape.push_back(n);
   detail::check_countable(shape, "matmul");
   auto [out, to] = detail::fresh<T>(shape);
   T* const c = to;
-  auto left = matrix(a);
-  if (b.shape.rank() == 2 && a.contiguous) {  // one matrix for the whole batch: one product
-    left.row = k;
-    m *= detail::size_of(batch);
+  const std::int64_t size = detail::size_of(shape);
+  if (size == 0) return out;
+
+  auto a = matrix(x), b = matrix(y);
+  if (y.shape.rank() == 2 && x.contiguous) {  // one matrix for the whole batch: one product
+    m = size / n;
+    a.row = k;
     batch.resize(0);
   }
-  struct Job {
-    detail::Strided<T> a, b;
-    T* c;
-    std::int64_t m, n;
-  };
-  std::vector<Job> jobs;
-  const double work = static_cast<double>(detail::size_of(shape)) * static_cast<double>(k);
-  const double nanoseconds = work / 16;  // multiply-adds of a processor at its middling best
-  const std::int64_t products = std::max<std::int64_t>(1, detail::size_of(batch));
+  std::array<Dims, 2> strides{strides_in(batch, batch_of(x.shape), batch_of(x.strides)),
+                              strides_in(batch, batch_of(y.shape), batch_of(y.strides))};
+  if (n == 1 && m > 1) {  // one column fills no vector, one row does: c^T = b^T a^T
+    std::swap(a, b);
+    std::swap(m, n);
+    std::swap(strides[0], strides[1]);
+    for (auto* each : {&a, &b}) std::swap(each->row, each->column);
+  }
+
+  const std::int64_t products = detail::size_of(batch);
+  // A processor at its middling best does 16 multiply-adds in a nanosecond.
+  const double nanoseconds = static_cast<double>(size) * static_cast<double>(k) / 16;
   const bool tall = m >= n;
   const std::int64_t length = tall ? m : n;
-  const std::int64_t parts = products >= 4 ? 1 : detail::threads_for(length / 64, nanoseconds);
-  T* next = c;
-  detail::for_each_offset<2>(batch,
-                             {strides_in(batch, batch_of(a.shape), batch_of(a.strides)),
-                              strides_in(batch, batch_of(b.shape), batch_of(b.strides))},
-                             [&](const auto& offset) {
-                               Job whole{left, matrix(b), next, m, n};
-                               whole.a.data += offset[0];
-                               whole.b.data += offset[1];
-                               next += m * n;
-                               for (std::int64_t part = 0; part < parts; ++part) {
-                                 const std::int64_t begin = length * part / parts,
-                                                    end = length * (part + 1) / parts;
-                                 Job job = whole;
-                                 (tall ? job.m : job.n) = end - begin;
-                                 job.a.data += tall ? begin * left.row : 0;
-                                 job.b.data += tall ? 0 : begin * whole.b.column;
-                                 job.c += tall ? begin * n : begin;
-                                 jobs.push_back(job);
-                               }
-                             });
+  const std::int64_t parts = products < 4 ? detail::threads_for(length / 64, nanoseconds) : 1;
+  const std::int64_t needed = detail::matmul_scratch(n, k, a);
+  const auto scratch =
+      detail::fresh<T>(scratch_shape(needed * detail::threads_for(products * parts, nanoseconds)));
   const auto& multiply = *detail::kernels<T>().matmul;
-  detail::parallel(static_cast<std::int64_t>(jobs.size()), nanoseconds, [&](std::int64_t i) {
-    const Job& job = jobs[static_cast<std::size_t>(i)];
-    multiply(job.m, job.n, k, job.a, job.b, job.c, n);
+  detail::parallel_blocks(products * parts, nanoseconds, [&](std::int64_t job, std::int64_t end) {
+    T* const mine = scratch.data + needed * detail::this_thread();
+    for (; job < end; ++job) {
+      const std::int64_t at = job / parts, part = job % parts;
+      const std::int64_t begin = length * part / parts;
+      const std::int64_t share = length * (part + 1) / parts - begin;
+      detail::for_each_offset<2>(batch, strides, at, at + 1, [&](const auto& offset) {
+        auto left = a, right = b;
+        left.data += offset[0] + (tall ? begin * a.row : 0);
+        right.data += offset[1] + (tall ? 0 : begin * b.column);
+        multiply(tall ? share : m, tall ? n : share, k, left, right,
+                 c + at * m * n + begin * (tall ? n : 1), n, mine);
+      });
+    }
   });
   return out;
 }

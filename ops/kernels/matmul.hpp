@@ -20,9 +20,10 @@ struct Product {
   static constexpr int kVectors = 3;                           // that a tile is wide
   static constexpr std::int64_t kDepth = kMatmulDepth;
   static constexpr std::int64_t kBlock = 64;  // rows of a packed at once
+  static constexpr std::int64_t kLine = 64 / sizeof(T);
   // From one packed tile to the next. The odd cache line keeps them out of each other's places in
   // the cache, which repeat every 4 KiB.
-  static constexpr std::int64_t kTile = kRows * kDepth + 64 / sizeof(T);
+  static constexpr std::int64_t kTile = kRows * kDepth + kLine;
   static_assert(kTile * (kBlock / kRows) <= kMatmulLeft);
 
   /// c += a b for a tile of R rows and N vectors; with `begin`, c = a b.
@@ -81,6 +82,8 @@ struct Product {
   static void pack_left(std::int64_t m, std::int64_t k, Strided<T> a, T* to) {
     for (std::int64_t p = 0; p < k; ++p, to += kRows) {
       const T* from = a.data + p * a.column;
+      // Columns lie too far apart for the processor to see what comes next.
+      for (std::int64_t q = 0; a.row == 1 && q < m; q += kLine) prefetch(from + 16 * a.column + q);
       std::int64_t i = 0;
       for (; a.row == 1 && i + kRows <= m; i += kRows)
         for (int r = 0; r < kRows; ++r) to[i / kRows * kTile + r] = from[i + r];

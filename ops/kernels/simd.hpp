@@ -32,6 +32,17 @@ void store(V v, T* to) {
   v.store_unaligned(to);
 }
 
+/// Asks for the cache line at a place that will be read soon; it may be any place.
+inline void prefetch(const void* at) {
+#if defined(__GNUC__)
+  __builtin_prefetch(at);
+#elif defined(_M_X64)
+  _mm_prefetch(static_cast<const char*>(at), _MM_HINT_T0);
+#else
+  (void)at;
+#endif
+}
+
 /// x y + z, rounded once where the processor can.
 template <class T, class Isa>
 xsimd::batch<T, Isa> multiply_add(xsimd::batch<T, Isa> x, xsimd::batch<T, Isa> y,

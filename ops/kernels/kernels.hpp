@@ -19,6 +19,26 @@ struct Strided {
 enum class Binary { add, sub, mul, div, chain };
 inline constexpr int kBinaries = 5;
 
+/// What a unary kernel computes of each value: the ops of these names.
+enum class Unary {
+  neg,
+  abs,
+  relu,
+  sqrt,
+  square,
+  exp,
+  log,
+  tanh,
+  sigmoid,
+  silu,
+  softplus,
+  sin,
+  cos,
+  erf,
+  gelu
+};
+inline constexpr int kUnaries = 15;
+
 template <class T>
 struct Kernels {
   const char* isa;
@@ -31,6 +51,9 @@ struct Kernels {
   /// y[i] = f(a[i * a_step], b[i * b_step]), by Binary; steps are 0 or 1.
   void (*binary[kBinaries])(std::int64_t n, const T* a, std::int64_t a_step, const T* b,
                             std::int64_t b_step, T* y);
+
+  /// y[i] = f(x[i]), by Unary; y may be x. A value depends on x[i] alone, not on where it stands.
+  void (*unary[kUnaries])(std::int64_t n, const T* x, T* y);
 
   /// y = softmax of one row of n values that lie `step` apart in x and in y; zeros when all are
   /// -inf.

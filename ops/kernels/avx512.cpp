@@ -1,4 +1,9 @@
 // Kernels for x86 processors with AVX-512.
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC 12 suspects the undefined operands of its own intrinsics.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 #include "isas.hpp"
 
 #ifdef XTAPE_X86

@@ -1,6 +1,7 @@
 // What the elementwise kernels compute, for numbers and for vectors of them.
 #pragma once
 
+#include "exp.hpp"
 #include "simd.hpp"
 
 namespace xtape::detail {
@@ -34,6 +35,37 @@ struct Chain {
   template <class V>
   V operator()(V x, V y) const {
     return xsimd::select(x == V(0), V(0), x * y);
+  }
+};
+
+struct Neg {
+  template <class V>
+  V operator()(V x) const {
+    return -x;
+  }
+};
+struct Abs {
+  template <class V>
+  V operator()(V x) const {
+    return magnitude(x);
+  }
+};
+struct Relu {
+  template <class V>
+  V operator()(V x) const {
+    return xsimd::select(x <= V(0), V(0), x);
+  }
+};
+struct Sqrt {
+  template <class V>
+  V operator()(V x) const {
+    return xsimd::sqrt(x);
+  }
+};
+struct Square {
+  template <class V>
+  V operator()(V x) const {
+    return x * x;
   }
 };
 

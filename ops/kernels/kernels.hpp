@@ -3,6 +3,7 @@
 // nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace xtape::detail {
@@ -29,9 +30,29 @@ inline constexpr std::int64_t kMatmulRight = 262144 / sizeof(T);
 /// The values of scratch that c = a b needs. b: [k, n]
 template <class T>
 std::int64_t matmul_scratch(std::int64_t n, std::int64_t k, const Strided<T>& a) {
-  const std::int64_t right = (k < kMatmulDepth ? k : kMatmulDepth) * (n + 16);
-  return (right < kMatmulRight<T> ? right : kMatmulRight<T>)+(a.column == 1 ? 0 : kMatmulLeft);
+  const std::int64_t right = std::min(kMatmulRight<T>, std::min(k, kMatmulDepth) * (n + 16));
+  return a.column == 1 ? right : right + kMatmulLeft;
 }
+
+/// What a unary kernel computes of each value: the ops of these names.
+enum class Unary {
+  neg,
+  abs,
+  relu,
+  sqrt,
+  square,
+  exp,
+  log,
+  tanh,
+  sigmoid,
+  silu,
+  softplus,
+  sin,
+  cos,
+  erf,
+  gelu
+};
+inline constexpr int kUnaries = 15;
 
 template <class T>
 struct Kernels {
@@ -45,6 +66,9 @@ struct Kernels {
   /// y[i] = f(a[i * a_step], b[i * b_step]), by Binary; steps are 0 or 1.
   void (*binary[kBinaries])(std::int64_t n, const T* a, std::int64_t a_step, const T* b,
                             std::int64_t b_step, T* y);
+
+  /// y[i] = f(x[i]), by Unary; y may be x. A value depends on x[i] alone, not on where it stands.
+  void (*unary[kUnaries])(std::int64_t n, const T* x, T* y);
 
   /// y = softmax of one row of n values that lie `step` apart in x and in y; zeros when all are
   /// -inf.

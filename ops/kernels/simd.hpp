@@ -5,8 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <xsimd/xsimd.hpp>
+
+#include "registers.hpp"
 
 namespace xtape::detail {
 namespace {
@@ -47,13 +50,87 @@ inline void prefetch(const void* at) {
 template <class T, class Isa>
 xsimd::batch<T, Isa> multiply_add(xsimd::batch<T, Isa> x, xsimd::batch<T, Isa> y,
                                   xsimd::batch<T, Isa> z) {
-  if constexpr (!std::is_base_of_v<xsimd::avx512f, Isa>) return xsimd::fma(x, y, z);
-#ifdef __AVX512F__  // xsimd 8.1 rounds twice there
-  else if constexpr (std::is_same_v<T, float>)
-    return _mm512_fmadd_ps(x, y, z);
+#ifdef __AVX512F__
+  if constexpr (std::is_base_of_v<xsimd::avx512f, Isa>)
+    return fused(x, y, z);
   else
-    return _mm512_fmadd_pd(x, y, z);
 #endif
+    return xsimd::fma(x, y, z);
+}
+
+template <class V>
+using Register = typename V::register_type;
+
+/// The smaller and the larger of two, and y where either is NaN. (On ARM NaN; xsimd's order of
+/// operands differs between its versions.)
+template <class T, class Isa>
+xsimd::batch<T, Isa> smaller(xsimd::batch<T, Isa> x, xsimd::batch<T, Isa> y) {
+  using V = xsimd::batch<T, Isa>;
+  return least(Register<V>(x), Register<V>(y));
+}
+template <class T, class Isa>
+xsimd::batch<T, Isa> larger(xsimd::batch<T, Isa> x, xsimd::batch<T, Isa> y) {
+  using V = xsimd::batch<T, Isa>;
+  return greatest(Register<V>(x), Register<V>(y));
+}
+
+/// The bits of each value as a whole number, and back.
+template <class T>
+using Bits = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
+
+template <class T, class Isa>
+xsimd::batch<Bits<T>, Isa> to_bits(xsimd::batch<T, Isa> x) {
+#if XSIMD_VERSION_MAJOR < 11
+  return xsimd::bitwise_cast<xsimd::batch<Bits<T>, Isa>>(x);
+#else
+  return xsimd::bitwise_cast<Bits<T>>(x);
+#endif
+}
+template <class T, class Isa>
+xsimd::batch<T, Isa> from_bits(xsimd::batch<Bits<T>, Isa> x) {
+#if XSIMD_VERSION_MAJOR < 11
+  return xsimd::bitwise_cast<xsimd::batch<T, Isa>>(x);
+#else
+  return xsimd::bitwise_cast<T>(x);
+#endif
+}
+
+/// What must be known of a type's format.
+template <class T>
+struct Format;
+template <>
+struct Format<float> {
+  static constexpr int kDigits = 23;  // of the fraction
+  static constexpr Bits<float> kBias = 127;
+  static constexpr Bits<float> kSign = 0x80000000;
+  // Adding it rounds to a whole number, which the last bits then hold; taking it away gives that.
+  static constexpr float kRound = 12582912;  // 1.5 2^23
+};
+template <>
+struct Format<double> {
+  static constexpr int kDigits = 52;
+  static constexpr Bits<double> kBias = 1023;
+  static constexpr Bits<double> kSign = 0x8000000000000000;
+  static constexpr double kRound = 6755399441055744;  // 1.5 2^52
+};
+
+/// x 2^n, rounded once; n is whole, and 2^(n/2) neither overflows nor underflows.
+template <class T, class Isa>
+xsimd::batch<T, Isa> scale(xsimd::batch<T, Isa> x, xsimd::batch<T, Isa> n) {
+  using V = xsimd::batch<T, Isa>;
+#ifdef __AVX512F__
+  if constexpr (std::is_base_of_v<xsimd::avx512f, Isa>)
+    return scaled(Register<V>(x), Register<V>(n));
+  else
+#endif
+  {
+    // In two steps: of the first, only exact, the second cannot take digits twice.
+    using F = Format<T>;
+    const V shift(F::kRound + T(F::kBias));  // the last bits are then an exponent
+    const V half = multiply_add(n, V(T(0.5)), shift), rest = n - (half - shift) + shift;
+    return x * from_bits<T, Isa>(to_bits(half) << F::kDigits) *
+           from_bits<T, Isa>(to_bits(rest) << F::kDigits);
+  }
 }
 
 }  // namespace

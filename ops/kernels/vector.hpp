@@ -3,6 +3,7 @@
 
 #include "functions.hpp"
 #include "isas.hpp"
+#include "log.hpp"
 #include "matmul.hpp"
 #include "simd.hpp"
 
@@ -39,21 +40,42 @@ void apply(std::int64_t n, const T* a, std::int64_t a_step, const T* b, std::int
     run(same(*a), same(*b));
 }
 
+/// F of each value. The last vector overlaps the one before it; it is read first, as y may be x.
+template <class V, class F, class T>
+void map(std::int64_t n, const T* x, T* y) {
+  constexpr std::int64_t W = kWidth<V>;
+  const F f;
+  if (n >= W) {
+    const V last = load<V>(x + n - W);
+    for (std::int64_t i = 0; i + W < n; i += W) store(f(load<V>(x + i)), y + i);
+    return store(f(last), y + n - W);
+  }
+  if (n == 0) return;
+  T few[W]{};
+  for (std::int64_t i = 0; i < n; ++i) few[i] = x[i];
+  store(f(n == 1 ? V(*x) : load<V>(few)), few);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = few[i];
+}
+
 template <class T>
-auto scalar_softmax_row() {
+const Kernels<T>& scalar_table() {
   if constexpr (std::is_same_v<T, float>)
-    return scalar_tables().f32.softmax_row;
+    return scalar_tables().f32;
   else
-    return scalar_tables().f64.softmax_row;
+    return scalar_tables().f64;
 }
 
 template <class T, class Isa>
 Kernels<T> table(const char* name) {
   using V = Vector<T, Isa>;
+  const auto plain = [](Unary f) { return scalar_table<T>().unary[static_cast<int>(f)]; };
   return {name,
           Product<T, Isa>::multiply,
           {apply<V, Add>, apply<V, Sub>, apply<V, Mul>, apply<V, Div>, apply<V, Chain>},
-          scalar_softmax_row<T>()};
+          {map<V, Neg>, map<V, Abs>, map<V, Relu>, map<V, Sqrt>, map<V, Square>, map<V, Exp>,
+           map<V, Log>, map<V, Tanh>, map<V, Sigmoid>, map<V, Silu>, map<V, Softplus>,
+           plain(Unary::sin), plain(Unary::cos), plain(Unary::erf), plain(Unary::gelu)},
+          scalar_table<T>().softmax_row};
 }
 
 template <class Isa>

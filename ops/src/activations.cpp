@@ -6,10 +6,12 @@
 #include <xtape/ops/elementwise.hpp>
 
 #include "map.hpp"
+#include "unary.hpp"
 
 namespace xtape {
 
 using detail::map;
+using detail::Unary;
 using detail::zip;
 
 namespace {
@@ -28,33 +30,31 @@ Tensor<T> share(const Mask& taken, const Tensor<T>& a, const Tensor<T>& b) {
 
 template <class T>
 Tensor<T> abs(const Tensor<T>& x) {
-  return record<T>("abs", map("abs", x, [](T v) { return std::abs(v); }),
+  return record<T>("abs", map(Unary::abs, "abs", x),
                    {{x, [x](In<T> g) { return where(x > 0, g, where(x < 0, -g, 0)); }}});
 }
 
 template <class T>
 Tensor<T> sin(const Tensor<T>& x) {
-  return record<T>("sin", map("sin", x, [](T v) { return std::sin(v); }),
+  return record<T>("sin", map(Unary::sin, "sin", x),
                    {{x, [x](In<T> g) { return chain(g, cos(x)); }}});
 }
 
 template <class T>
 Tensor<T> cos(const Tensor<T>& x) {
-  return record<T>("cos", map("cos", x, [](T v) { return std::cos(v); }),
+  return record<T>("cos", map(Unary::cos, "cos", x),
                    {{x, [x](In<T> g) { return chain(g, -sin(x)); }}});
 }
 
 template <class T>
 Tensor<T> erf(const Tensor<T>& x) {
-  return record<T>("erf", map("erf", x, [](T v) { return std::erf(v); }),
+  return record<T>("erf", map(Unary::erf, "erf", x),
                    {{x, [x](In<T> g) { return chain(g, kTwoOverSqrtPi * exp(-square(x))); }}});
 }
 
 template <class T>
 Tensor<T> gelu(const Tensor<T>& x) {
-  // Phi(x) = erfc(-x / 2^(1/2)) / 2 keeps its digits far below 0, where 1 + erf would lose them.
-  auto value = [](T v) { return v * T(0.5) * std::erfc(-v * static_cast<T>(kSqrtHalf)); };
-  return record<T>("gelu", map("gelu", x, value),
+  return record<T>("gelu", map(Unary::gelu, "gelu", x),
                    {{x, [x](In<T> g) {
                        const Tensor<T> below = 0.5 * (1 + erf(x * kSqrtHalf));
                        const Tensor<T> density = kInverseSqrtTwoPi * exp(-0.5 * square(x));
@@ -64,17 +64,18 @@ Tensor<T> gelu(const Tensor<T>& x) {
 
 template <class T>
 Tensor<T> silu(const Tensor<T>& x) {
-  auto value = [](T v) { return v / (1 + std::exp(-v)); };
-  return record<T>("silu", map("silu", x, value), {{x, [x](In<T> g) {
-                                                      const Tensor<T> s = sigmoid(x);
-                                                      return chain(g, s * (1 + x * (1 - s)));
-                                                    }}});
+  return record<T>("silu", map(Unary::silu, "silu", x), {{x, [x](In<T> g) {
+                                                            const Tensor<T> s = sigmoid(x);
+                                                            // At the ends 0 or 1 - 1 meets an
+                                                            // infinite x.
+                                                            return chain(
+                                                                g, chain(s, 1 + chain(1 - s, x)));
+                                                          }}});
 }
 
 template <class T>
 Tensor<T> softplus(const Tensor<T>& x) {
-  auto value = [](T v) { return (v > 0 ? v : T(0)) + std::log1p(std::exp(-std::abs(v))); };
-  return record<T>("softplus", map("softplus", x, value),
+  return record<T>("softplus", map(Unary::softplus, "softplus", x),
                    {{x, [x](In<T> g) { return chain(g, sigmoid(x)); }}});
 }
 

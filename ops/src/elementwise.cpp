@@ -6,11 +6,13 @@
 #include <xtape/ops/compare.hpp>
 
 #include "map.hpp"
+#include "unary.hpp"
 
 namespace xtape {
 
 using detail::Binary;
 using detail::map;
+using detail::Unary;
 using detail::zip;
 
 template <class T>
@@ -41,7 +43,7 @@ Tensor<T> div(const Tensor<T>& a, Arg<T> b) {
 
 template <class T>
 Tensor<T> neg(const Tensor<T>& x) {
-  return record<T>("neg", map("neg", x, [](T v) { return -v; }), {{x, [](In<T> g) { return -g; }}});
+  return record<T>("neg", map(Unary::neg, "neg", x), {{x, [](In<T> g) { return -g; }}});
 }
 
 template <class T>
@@ -57,25 +59,25 @@ Tensor<T> chain(const Tensor<T>& g, Arg<T> d) {
 
 template <class T>
 Tensor<T> exp(const Tensor<T>& x) {
-  return record<T>("exp", map("exp", x, [](T v) { return std::exp(v); }),
+  return record<T>("exp", map(Unary::exp, "exp", x),
                    {{x, [](In<T> g, In<T> y) { return chain(g, y); }}});
 }
 
 template <class T>
 Tensor<T> log(const Tensor<T>& x) {
-  return record<T>("log", map("log", x, [](T v) { return std::log(v); }),
+  return record<T>("log", map(Unary::log, "log", x),
                    {{x, [x](In<T> g) { return chain(g, 1 / x); }}});
 }
 
 template <class T>
 Tensor<T> sqrt(const Tensor<T>& x) {
-  return record<T>("sqrt", map("sqrt", x, [](T v) { return std::sqrt(v); }),
+  return record<T>("sqrt", map(Unary::sqrt, "sqrt", x),
                    {{x, [](In<T> g, In<T> y) { return chain(g, 0.5 / y); }}});
 }
 
 template <class T>
 Tensor<T> square(const Tensor<T>& x) {
-  return record<T>("square", map("square", x, [](T v) { return v * v; }),
+  return record<T>("square", map(Unary::square, "square", x),
                    {{x, [x](In<T> g) { return chain(g, 2 * x); }}});
 }
 
@@ -91,24 +93,19 @@ Tensor<T> pow(const Tensor<T>& a, Arg<T> b) {
 
 template <class T>
 Tensor<T> tanh(const Tensor<T>& x) {
-  return record<T>("tanh", map("tanh", x, [](T v) { return std::tanh(v); }),
+  return record<T>("tanh", map(Unary::tanh, "tanh", x),
                    {{x, [](In<T> g, In<T> y) { return chain(g, 1 - square(y)); }}});
 }
 
 template <class T>
 Tensor<T> sigmoid(const Tensor<T>& x) {
-  // e^-|x| never overflows, and each half keeps its digits.
-  auto value = [](T v) {
-    const T e = std::exp(-std::abs(v));
-    return (v < 0 ? e : T(1)) / (1 + e);
-  };
-  return record<T>("sigmoid", map("sigmoid", x, value),
+  return record<T>("sigmoid", map(Unary::sigmoid, "sigmoid", x),
                    {{x, [](In<T> g, In<T> y) { return chain(g, y * (1 - y)); }}});
 }
 
 template <class T>
 Tensor<T> relu(const Tensor<T>& x) {
-  return record<T>("relu", map("relu", x, [](T v) { return v <= 0 ? T(0) : v; }),
+  return record<T>("relu", map(Unary::relu, "relu", x),
                    {{x, [x](In<T> g) { return where(x <= 0, 0, g); }}});
 }
 

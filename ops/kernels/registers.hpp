@@ -1,0 +1,62 @@
+// Operations on the processor's registers that xsimd has not, or not the same in all versions.
+// simd.hpp gives them for xsimd's vectors.
+#pragma once
+
+#if defined(__SSE2__) || defined(_M_X64)
+#include <immintrin.h>
+#define XTAPE_REGISTERS_X86
+#elif defined(__aarch64__) || defined(_M_ARM64)
+#include <arm_neon.h>
+#endif
+
+namespace xtape::detail {
+namespace {
+
+// least, greatest: y where either is NaN. on ARM: NaN.
+// widened_sum: the first half of float values plus the second, in double.
+#ifdef XTAPE_REGISTERS_X86
+#define XTAPE_LEAST_GREATEST(Register, prefix, suffix)                                  \
+  inline Register least(Register x, Register y) { return prefix##_min_##suffix(x, y); } \
+  inline Register greatest(Register x, Register y) { return prefix##_max_##suffix(x, y); }
+
+XTAPE_LEAST_GREATEST(__m128, _mm, ps)
+XTAPE_LEAST_GREATEST(__m128d, _mm, pd)
+inline __m128d widened_sum(__m128 x) {
+  return _mm_add_pd(_mm_cvtps_pd(x), _mm_cvtps_pd(_mm_movehl_ps(x, x)));
+}
+#ifdef __AVX__
+XTAPE_LEAST_GREATEST(__m256, _mm256, ps)
+XTAPE_LEAST_GREATEST(__m256d, _mm256, pd)
+inline __m256d widened_sum(__m256 x) {
+  return _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(x)),
+                       _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)));
+}
+#endif
+#ifdef __AVX512F__
+XTAPE_LEAST_GREATEST(__m512, _mm512, ps)
+XTAPE_LEAST_GREATEST(__m512d, _mm512, pd)
+inline __m512d widened_sum(__m512 x) {
+  return _mm512_add_pd(_mm512_cvtps_pd(_mm512_castps512_ps256(x)),
+                       _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)));
+}
+// xsimd 8.1 rounds twice.
+inline __m512 fused(__m512 x, __m512 y, __m512 z) { return _mm512_fmadd_ps(x, y, z); }
+inline __m512d fused(__m512d x, __m512d y, __m512d z) { return _mm512_fmadd_pd(x, y, z); }
+// x 2^n, rounded once.
+inline __m512 scaled(__m512 x, __m512 n) { return _mm512_scalef_ps(x, n); }
+inline __m512d scaled(__m512d x, __m512d n) { return _mm512_scalef_pd(x, n); }
+#endif
+#undef XTAPE_LEAST_GREATEST
+
+#else
+inline float32x4_t least(float32x4_t x, float32x4_t y) { return vminq_f32(x, y); }
+inline float64x2_t least(float64x2_t x, float64x2_t y) { return vminq_f64(x, y); }
+inline float32x4_t greatest(float32x4_t x, float32x4_t y) { return vmaxq_f32(x, y); }
+inline float64x2_t greatest(float64x2_t x, float64x2_t y) { return vmaxq_f64(x, y); }
+inline float64x2_t widened_sum(float32x4_t x) {
+  return vaddq_f64(vcvt_f64_f32(vget_low_f32(x)), vcvt_high_f64_f32(x));
+}
+#endif
+
+}  // namespace
+}  // namespace xtape::detail

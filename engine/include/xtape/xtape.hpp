@@ -3,6 +3,7 @@
 
 #include <xtape/grad.hpp>
 #include <xtape/gradient_check.hpp>
+#include <xtape/memory.hpp>
 #include <xtape/npy.hpp>
 #include <xtape/ops/attention.hpp>
 #include <xtape/ops/compare.hpp>

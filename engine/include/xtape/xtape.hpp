@@ -1,6 +1,7 @@
 // All of xtape, but for the xtensor bridge.
 #pragma once
 
+#include <xtape/build_info.hpp>
 #include <xtape/grad.hpp>
 #include <xtape/gradient_check.hpp>
 #include <xtape/memory.hpp>

@@ -113,6 +113,10 @@ TEST_CASE_TEMPLATE("a gradient asked again has the same bits", T, float, double)
   for_each_case([](const Case& c) { return checks::repeated<T>(c); });
 }
 
+TEST_CASE_TEMPLATE("no op reads memory that it did not write", T, float, double) {
+  CHECK(for_each_case([](const Case& c) { return checks::unwritten<T>(c); }) > 300);
+}
+
 TEST_CASE_TEMPLATE("every line of an op has the dtype of its inputs", T, float, double) {
   for_each_case([](const Case& c) { return checks::dtypes<T>(c); });
 }

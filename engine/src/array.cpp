@@ -21,6 +21,11 @@ Body<E>* new_body() {
   return ::new (allocate_block()) Body<E>;
 }
 
+template <class E>
+std::size_t bytes_of(const Body<E>& body) noexcept {
+  return static_cast<std::size_t>(body.size) * sizeof(E);
+}
+
 /// A body of its own values, not yet filled.
 template <class E>
 Body<E>* new_body(const Dims& shape) {
@@ -34,13 +39,13 @@ Body<E>* new_body(const Dims& shape) {
   body->data = body->local;
   if (body->size > static_cast<std::int64_t>(Body<E>::kLocal)) {
     try {
-      body->data = static_cast<E*>(::operator new (static_cast<std::size_t>(body->size) * sizeof(E),
-                                                   std::align_val_t{kAlignment}));
+      body->data = static_cast<E*>(allocate_values(bytes_of(*body)));
     } catch (...) {
       free_block(body);
       throw;
     }
   }
+  poison(const_cast<E*>(body->data), bytes_of(*body));
   return body;
 }
 
@@ -72,7 +77,7 @@ void destroy(Body<E>* body) noexcept {
   if (Body<E>* owner = body->owner) {  // an owner is never a view: no recursion beyond this
     if (release(*owner)) destroy(owner);
   } else if (body->data != body->local) {
-    ::operator delete (const_cast<E*>(body->data), std::align_val_t{kAlignment});
+    free_values(const_cast<E*>(body->data), bytes_of(*body));
   }
   body->~Body<E>();
   free_block(body);

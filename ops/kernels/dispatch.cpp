@@ -1,7 +1,8 @@
 // Which kernels run: the best that the processor and the operating system support.
+#include "dispatch.hpp"
+
 #include <cstdlib>
 #include <stdexcept>
-#include <string>
 
 #include "isas.hpp"
 
@@ -77,6 +78,13 @@ const Tables& chosen() {
 }
 
 }  // namespace
+
+std::vector<std::string> isas() {
+  std::vector<std::string> names;
+  for (const Isa& isa : kIsas)
+    if (isa.supported()) names.push_back(isa.name);
+  return names;
+}
 
 template <>
 const Kernels<float>& kernels() {

@@ -33,6 +33,7 @@ xtape::test::Allocations::Allocations() {
       [](const volatile void*, std::size_t size) { note(size); }, [](const volatile void*) {});
   largest_request = hooks > 0 ? 0 : ~std::size_t{0};  // without hooks every test of it fails
 }
+bool xtape::test::Allocations::fail(std::size_t, int) { return false; }
 
 #else
 
@@ -48,8 +49,12 @@ void* aligned(std::size_t alignment, std::size_t size) {
 void release(void* memory) { std::free(memory); }
 #endif
 
+std::atomic<std::size_t> failing_size{0};
+std::atomic<int> failures{0};
+
 void* allocate(std::size_t size, std::size_t alignment) {
   note(size);
+  if (failures > 0 && size >= failing_size && failures-- > 0) throw std::bad_alloc();
   const std::size_t whole =
       (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
   if (whole >= size)
@@ -69,6 +74,11 @@ void operator delete(void* memory, std::align_val_t) noexcept { release(memory);
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
 
 xtape::test::Allocations::Allocations() { largest_request = 0; }
+bool xtape::test::Allocations::fail(std::size_t bytes, int times) {
+  failing_size = bytes;
+  failures = times;
+  return true;
+}
 
 #endif
 

@@ -12,6 +12,8 @@ class Allocations {
   Allocations();
   /// The largest single request so far, in bytes.
   std::size_t largest() const;
+  /// Lets the next `times` requests of `bytes` or more fail. False where that is not possible.
+  bool fail(std::size_t bytes, int times);
 };
 
 }  // namespace xtape::test

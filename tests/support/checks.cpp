@@ -7,6 +7,7 @@
 
 #include <xtape/grad.hpp>
 #include <xtape/gradient_check.hpp>
+#include <xtape/memory.hpp>
 #include <xtape/ops/elementwise.hpp>
 #include <xtape/ops/shape.hpp>
 #include <xtape/print.hpp>
@@ -243,6 +244,17 @@ std::string repeated(const Case& c) {
 }
 
 template <class T>
+std::string unwritten(const Case& c) {
+  const Problem<T> p = problem<T>(c);
+  const Derived<T> clean = derive(p.f, p.inputs, p.seed);
+  struct Poison {
+    Poison() { xtape::detail::poison_memory(true); }
+    ~Poison() { xtape::detail::poison_memory(false); }
+  } poison;
+  return difference(derive(p.f, p.inputs, p.seed), clean);
+}
+
+template <class T>
 std::string dtypes(const Case& c) {
   const Problem<T> p = problem<T>(c);
   Tape<T> tape;
@@ -337,6 +349,7 @@ double largest_gradient(const Case& c, std::size_t input) {
   template std::string inputs_unchanged<T>(const Case&); \
   template std::string constants<T>(const Case&);        \
   template std::string repeated<T>(const Case&);         \
+  template std::string unwritten<T>(const Case&);        \
   template std::string dtypes<T>(const Case&);
 INSTANTIATE(float)
 INSTANTIATE(double)

@@ -55,6 +55,10 @@ std::string constants(const Case& c);
 template <class T>
 std::string repeated(const Case& c);
 
+/// Whatever memory held before, value and gradients have the same bits.
+template <class T>
+std::string unwritten(const Case& c);
+
 /// All lines have T's dtype.
 template <class T>
 std::string dtypes(const Case& c);

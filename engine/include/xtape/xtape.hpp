@@ -1,8 +1,10 @@
 // All of xtape, but for the xtensor bridge.
 #pragma once
 
+#include <xtape/build_info.hpp>
 #include <xtape/grad.hpp>
 #include <xtape/gradient_check.hpp>
+#include <xtape/memory.hpp>
 #include <xtape/npy.hpp>
 #include <xtape/ops/attention.hpp>
 #include <xtape/ops/compare.hpp>

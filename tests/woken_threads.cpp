@@ -1,0 +1,49 @@
+// Small work wakes no thread, large work as many as are set: a program of its own, since threads
+// once woken stay. To be run on Linux with OMP_NUM_THREADS=2.
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include <xtape/xtape.hpp>
+
+using namespace xtape;
+
+namespace {
+
+int threads_here() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("Threads:", 0) == 0) return std::stoi(line.substr(8));
+  return 0;
+}
+
+/// Value and gradient of a little of everything, for sequences of n.
+void work(std::int64_t n) {
+  Random random(1);
+  const auto q = random.normal<float>({1, 2, n, 16}), v = random.normal<float>({1, 2, n, 32});
+  Tape<float> tape;
+  const auto x = tape.variable(q), value = tape.variable(v);
+  const auto y = attention(x, sin(x) + 1, value) * mean(exp(-square(x)));
+  tape.gradient(sum(log_softmax(y)), x, value);
+}
+
+}  // namespace
+
+int main() {
+  int failed = 0;
+  const auto expect = [&](const char* what, int found, int expected) {
+    std::cout << what << ": " << found << ", expected " << expected << '\n';
+    failed += found == expected ? 0 : 1;
+  };
+  const bool openmp = build_info().openmp;
+  const int before = threads_here();  // sanitizers have one of their own
+  expect("num_threads() with OMP_NUM_THREADS=2", num_threads(), openmp ? 2 : 1);
+  for (int i = 0; i < 100; ++i) work(8);
+  expect("woken by small work", threads_here() - before, 0);
+  work(1000);
+  expect("woken by large work", threads_here() - before, openmp ? 1 : 0);
+  set_num_threads(4);
+  work(1000);
+  expect("woken with set_num_threads(4)", threads_here() - before, openmp ? 3 : 0);
+  return failed;
+}

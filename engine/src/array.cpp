@@ -113,73 +113,75 @@ Array<E> view(const Array<E>& x, const Dims& shape, const Dims& strides, std::in
 
 }  // namespace detail
 
+using namespace detail;
+
 template <class E>
 Array<E>::Array(const Shape& shape, const std::vector<E>& values) {
-  const detail::Dims dims = detail::to_dims(shape, "Tensor");
-  if (detail::size_of(dims) != static_cast<std::int64_t>(values.size()))
-    detail::fail("Tensor", std::to_string(values.size()) + " values for shape " + to_string(shape) +
-                               ": it needs " + std::to_string(detail::size_of(dims)) + ".");
-  auto made = detail::fresh<E>(dims);
+  const Dims dims = to_dims(shape, "Tensor");
+  if (size_of(dims) != static_cast<std::int64_t>(values.size()))
+    fail("Tensor", std::to_string(values.size()) + " values for shape " + to_string(shape) +
+                       ": it needs " + std::to_string(size_of(dims)) + ".");
+  auto made = fresh<E>(dims);
   std::copy(values.begin(), values.end(), made.data);
   *this = std::move(made.array);
 }
 
 template <class E>
-Array<E>::Array(std::initializer_list<detail::Nested<E>> items) {
-  const detail::Nested<E> list(items);
+Array<E>::Array(std::initializer_list<Nested<E>> items) {
+  const Nested<E> list(items);
   Shape shape;
   std::vector<E> values;
-  detail::measure(list, 0, shape);
-  detail::flatten(list, 0, shape, values);
+  measure(list, 0, shape);
+  flatten(list, 0, shape, values);
   *this = Array(shape, values);
 }
 
 template <class E>
 Shape Array<E>::shape() const {
-  return detail::to_shape(detail::body(*this, "shape").shape);
+  return to_shape(body(*this, "shape").shape);
 }
 
 template <class E>
 std::vector<std::int64_t> Array<E>::strides() const {
-  return detail::to_shape(detail::body(*this, "strides").strides);
+  return to_shape(body(*this, "strides").strides);
 }
 
 template <class E>
 std::int64_t Array<E>::dim(Axis axis) const {
-  const detail::Dims& shape = detail::body(*this, "dim").shape;
-  return shape[detail::normalize(axis, shape.rank(), "dim")];
+  const Dims& shape = body(*this, "dim").shape;
+  return shape[normalize(axis, shape.rank(), "dim")];
 }
 
 template <class E>
 std::vector<E> Array<E>::values() const {
-  const detail::Body<E>& x = detail::body(*this, "values");
+  const Body<E>& x = body(*this, "values");
   std::vector<E> result(static_cast<std::size_t>(x.size));
-  detail::read_values(x, [&](auto from) { std::copy_n(from, x.size, result.begin()); });
+  read_values(x, [&](auto from) { std::copy_n(from, x.size, result.begin()); });
   return result;
 }
 
 template <class E>
 E Array<E>::item() const {
-  const detail::Body<E>& x = detail::body(*this, "item");
+  const Body<E>& x = body(*this, "item");
   if (x.size != 1)
-    detail::fail("item", "shape " + detail::to_string(x.shape) + " has " + std::to_string(x.size) +
-                             " values: exactly one is required.");
+    fail("item", "shape " + to_string(x.shape) + " has " + std::to_string(x.size) +
+                     " values: exactly one is required.");
   return x.data[0];
 }
 
 template <class E>
 E Array<E>::at(const std::vector<std::int64_t>& position) const {
-  const detail::Body<E>& x = detail::body(*this, "at");
+  const Body<E>& x = body(*this, "at");
   if (static_cast<int>(position.size()) != x.shape.rank())
-    detail::fail("at", "position " + to_string(position) + " in shape " +
-                           detail::to_string(x.shape) + ": one number an axis is required.");
+    fail("at", "position " + to_string(position) + " in shape " + to_string(x.shape) +
+                   ": one number an axis is required.");
   std::int64_t offset = 0;
   for (int i = 0; i < x.shape.rank(); ++i) {
     const std::int64_t given = position[static_cast<std::size_t>(i)];
     const std::int64_t at = given < 0 ? given + x.shape[i] : given;
     if (at < 0 || at >= x.shape[i])
-      detail::fail("at", "position " + to_string(position) + " in shape " +
-                             detail::to_string(x.shape) + ": it must lie inside.");
+      fail("at", "position " + to_string(position) + " in shape " + to_string(x.shape) +
+                     ": it must lie inside.");
     offset += at * x.strides[i];
   }
   return x.data[offset];

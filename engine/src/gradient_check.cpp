@@ -13,6 +13,8 @@
 
 namespace xtape {
 
+using namespace detail;
+
 namespace {
 
 template <class T>
@@ -93,7 +95,7 @@ template <class T>
 Function<T> directional_gradient(const Function<T>& f, const Tensor<T>& seed,
                                  const Tensors<T>& directions) {
   return [f, seed, directions](const Tensors<T>& x) {
-    detail::Closure<T> closure(x);
+    Closure<T> closure(x);
     const Tensors<T> g = closure.vjp("check_gradients", f(closure.arguments()), &seed);
     Tensor<T> total = 0;
     for (std::size_t i = 0; i < g.size(); ++i) total = total + sum(g[i] * directions[i]);
@@ -108,9 +110,9 @@ std::string check_first(const Function<T>& f, const Tensors<T>& inputs, const Te
   Tensors<T> analytic;
   if (options.analytic) analytic = options.analytic(inputs, seed);
   if (options.analytic && analytic.size() != inputs.size())
-    detail::fail("check_gradients", "the analytic VJP gave " + std::to_string(analytic.size()) +
-                                        " cotangents for " + std::to_string(inputs.size()) +
-                                        " inputs: one an input is required.");
+    fail("check_gradients", "the analytic VJP gave " + std::to_string(analytic.size()) +
+                                " cotangents for " + std::to_string(inputs.size()) +
+                                " inputs: one an input is required.");
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Shape shape = inputs[i].shape();
     const std::vector<T> g = found[i].values();
@@ -120,10 +122,9 @@ std::string check_first(const Function<T>& f, const Tensors<T>& inputs, const Te
     if (message.empty() && options.analytic) {
       const std::vector<T> values = analytic[i].values();
       if (analytic[i].shape() != shape)
-        detail::fail("check_gradients", "the analytic VJP gave shape " +
-                                            to_string(analytic[i].shape()) + " for input " +
-                                            std::to_string(i) + " of shape " + to_string(shape) +
-                                            ": the shapes must be equal.");
+        fail("check_gradients", "the analytic VJP gave shape " + to_string(analytic[i].shape()) +
+                                    " for input " + std::to_string(i) + " of shape " +
+                                    to_string(shape) + ": the shapes must be equal.");
       message = compare(i, shape, g, std::vector<double>(values.begin(), values.end()),
                         options.analytic_tolerance * largest(values), "the analytic VJP");
     }
@@ -138,8 +139,7 @@ template <class T>
 GradientReport check_gradients(const Function<T>& f, const Tensors<T>& inputs,
                                const GradientCheck<T>& options) {
   if (options.order != 1 && options.order != 2)
-    detail::fail("check_gradients",
-                 "order " + std::to_string(options.order) + ": 1 or 2 is required.");
+    fail("check_gradients", "order " + std::to_string(options.order) + ": 1 or 2 is required.");
   Random random(options.seed);
   const Tensor<T> seed = random.normal<T>(f(inputs).shape());
   std::string message = check_first(f, inputs, seed, options);

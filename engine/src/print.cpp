@@ -8,6 +8,8 @@
 
 namespace xtape {
 
+using namespace detail;
+
 namespace {
 
 constexpr std::int64_t kWhole = 1000;  // arrays with more values are summarised
@@ -22,7 +24,7 @@ void write_value(std::ostream& out, E value) {
 }
 
 template <class E>
-void write_array(std::ostream& out, const detail::Body<E>& x, int axis, std::int64_t offset) {
+void write_array(std::ostream& out, const Body<E>& x, int axis, std::int64_t offset) {
   if (axis == x.shape.rank()) return write_value(out, x.data[offset]);
   const std::int64_t n = x.shape[axis];
   const bool cut = x.size > kWhole && n > 2 * kEdge;
@@ -83,7 +85,7 @@ std::string escaped(const std::string& text) {
 template <class E>
 std::string to_string(const Array<E>& x) {
   std::ostringstream out;
-  write_array(out, detail::body(x, "print"), 0, 0);
+  write_array(out, body(x, "print"), 0, 0);
   return out.str();
 }
 

@@ -9,6 +9,8 @@
 
 namespace xtape {
 
+using namespace detail;
+
 namespace {
 
 /// c[0] + c[1] x + c[2] x^2 + ...
@@ -100,8 +102,7 @@ double Random::normal() noexcept {
 }
 
 std::int64_t Random::below(std::int64_t count) {
-  if (count < 1)
-    detail::fail("below", "count " + std::to_string(count) + ": at least 1 is required.");
+  if (count < 1) fail("below", "count " + std::to_string(count) + ": at least 1 is required.");
   // Draws from the incomplete last run of 2^64 are made again: all outcomes are equally likely.
   const std::uint64_t n = static_cast<std::uint64_t>(count);
   const std::uint64_t surplus = (0 - n) % n;
@@ -113,10 +114,10 @@ std::int64_t Random::below(std::int64_t count) {
 template <class T>
 Tensor<T> Random::normal(const Shape& shape, double mean, double deviation) {
   if (!(deviation >= 0))
-    detail::fail("normal", "deviation " + std::to_string(deviation) + ": it must not be negative.");
-  const detail::Dims dims = detail::to_dims(shape, "normal");
-  auto [out, to] = detail::fresh<T>(dims);
-  for (std::int64_t i = 0; i < detail::size_of(dims); ++i)
+    fail("normal", "deviation " + std::to_string(deviation) + ": it must not be negative.");
+  const Dims dims = to_dims(shape, "normal");
+  auto [out, to] = fresh<T>(dims);
+  for (std::int64_t i = 0; i < size_of(dims); ++i)
     to[i] = static_cast<T>(mean + deviation * normal());
   return out;
 }
@@ -124,11 +125,11 @@ Tensor<T> Random::normal(const Shape& shape, double mean, double deviation) {
 template <class T>
 Tensor<T> Random::uniform(const Shape& shape, double low, double high) {
   if (!(low <= high))
-    detail::fail("uniform", "from " + std::to_string(low) + " to " + std::to_string(high) +
-                                ": low must not be above high.");
-  const detail::Dims dims = detail::to_dims(shape, "uniform");
-  auto [out, to] = detail::fresh<T>(dims);
-  for (std::int64_t i = 0; i < detail::size_of(dims); ++i)
+    fail("uniform", "from " + std::to_string(low) + " to " + std::to_string(high) +
+                        ": low must not be above high.");
+  const Dims dims = to_dims(shape, "uniform");
+  auto [out, to] = fresh<T>(dims);
+  for (std::int64_t i = 0; i < size_of(dims); ++i)
     to[i] = static_cast<T>(low + (high - low) * uniform());
   return out;
 }

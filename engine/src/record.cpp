@@ -8,18 +8,15 @@
 
 namespace xtape {
 
-namespace {
+using namespace detail;
 
-using detail::Edge;
-using detail::Line;
-using detail::Spot;
-using detail::TapeState;
+namespace {
 
 /// An edge to where x stands; a constant is kept only when it is a single number.
 template <class T>
 void write_edge(TapeState<T>& tape, const Tensor<T>& x, Pullback<T>* pullback, bool& keep_output) {
   Edge<T>& edge = tape.edges.append();
-  edge.line = detail::find_recording(x).line;
+  edge.line = find_recording(x).line;
   if (edge.line < 0) {
     if (x.raw()->size == 1) edge.constant = x;
   } else if (pullback) {
@@ -34,7 +31,7 @@ Tensor<T> write_line(TapeState<T>& tape, const char* op, Tensor<T> value, int ed
                      std::string attributes) {
   // A value that others hold, or that stands elsewhere already, must not learn a new place.
   if (value.raw()->references.load(std::memory_order_relaxed) != 1 || value.raw()->place.state)
-    value = detail::alias(value);
+    value = alias(value);
   Line<T>& line = tape.lines.append();
   line.op = op;
   line.text = std::move(attributes);
@@ -50,8 +47,8 @@ template <class T>
 TapeState<T>* tape_of(const char* op, const std::vector<Tensor<T>>& inputs) {
   TapeState<T>* tape = nullptr;
   for (const Tensor<T>& x : inputs) {
-    detail::body(x, op);
-    tape = detail::join(op, tape, detail::find_recording(x).state);
+    body(x, op);
+    tape = join(op, tape, find_recording(x).state);
   }
   return tape;
 }
@@ -61,14 +58,14 @@ TapeState<T>* tape_of(const char* op, const std::vector<Tensor<T>>& inputs) {
 template <class T>
 Tensor<T> record(const char* name, Tensor<T> value, std::initializer_list<Input<T>> inputs,
                  std::string attributes) {
-  detail::body(value, name);
+  body(value, name);
   TapeState<T>* tape = nullptr;
   for (const Input<T>& in : inputs) {
-    detail::body(in.x, name);
-    if (TapeState<T>* state = detail::find_recording(in.x).state) {
+    body(in.x, name);
+    if (TapeState<T>* state = find_recording(in.x).state) {
       if (!in.pullback)
-        detail::fail(name, "an input that stands on a tape has no pullback: one is required.");
-      tape = detail::join(name, tape, state);
+        fail(name, "an input that stands on a tape has no pullback: one is required.");
+      tape = join(name, tape, state);
     }
   }
   if (!tape) return value;
@@ -80,15 +77,15 @@ Tensor<T> record(const char* name, Tensor<T> value, std::initializer_list<Input<
 
 template <class T>
 bool is_recorded(const Tensor<T>& x) noexcept {
-  return detail::find_recording(x).state != nullptr;
+  return find_recording(x).state != nullptr;
 }
 
 template <class T>
 std::vector<Tensor<T>> record_joint(const char* name, std::vector<Tensor<T>> values,
                                     const std::vector<Tensor<T>>& inputs, JointPullback<T> pullback,
                                     std::string attributes) {
-  for (const Tensor<T>& value : values) detail::body(value, name);
-  if (!pullback) detail::fail(name, "no joint pullback: one for all inputs is required.");
+  for (const Tensor<T>& value : values) body(value, name);
+  if (!pullback) fail(name, "no joint pullback: one for all inputs is required.");
   TapeState<T>* tape = tape_of(name, inputs);
   if (!tape || values.empty()) return values;
   bool keep = false;
@@ -111,7 +108,7 @@ std::vector<Tensor<T>> record_joint(const char* name, std::vector<Tensor<T>> val
 template <class T>
 Tensor<T> record_fused(const char* name, Tensor<T> value, const std::vector<Tensor<T>>& inputs,
                        Composition<T> composition, FastPullback<T> fast, std::string attributes) {
-  if (!composition) detail::fail(name, "no composition: the derivatives are taken from it.");
+  if (!composition) fail(name, "no composition: the derivatives are taken from it.");
   auto pullback = [name, inputs, composition = std::move(composition), fast = std::move(fast)](
                       const std::vector<Tensor<T>>& g, const std::vector<bool>& needed) {
     std::vector<Tensor<T>> operands = inputs;
@@ -121,7 +118,7 @@ Tensor<T> record_fused(const char* name, Tensor<T> value, const std::vector<Tens
     std::vector<Tensor<T>> wanted;
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (needed[i]) wanted.push_back(inputs[i]);
-    detail::Closure<T> closure(wanted);
+    Closure<T> closure(wanted);
     std::vector<Tensor<T>> arguments = inputs;
     for (std::size_t i = 0, next = 0; i < inputs.size(); ++i)
       if (needed[i]) arguments[i] = closure.arguments()[next++];

@@ -8,10 +8,12 @@
 
 namespace xtape {
 
+using namespace detail;
+
 namespace {
 
 template <class T>
-void check_idle(const detail::TapeState<T>& state, const char* op) {
+void check_idle(const TapeState<T>& state, const char* op) {
   if (state.sweeps > 0)
     throw std::logic_error("[" + std::string(op) +
                            "] a sweep of this tape is running: wait until its gradient is there.");
@@ -20,7 +22,7 @@ void check_idle(const detail::TapeState<T>& state, const char* op) {
 }  // namespace
 
 template <class T>
-Tape<T>::Tape(Keep keep) : state_(detail::acquire_state<T>(keep, false)) {}
+Tape<T>::Tape(Keep keep) : state_(acquire_state<T>(keep, false)) {}
 
 template <class T>
 Tape<T>& Tape<T>::operator=(Tape&& other) noexcept {
@@ -30,11 +32,11 @@ Tape<T>& Tape<T>::operator=(Tape&& other) noexcept {
 
 template <class T>
 Tape<T>::~Tape() {
-  if (state_) detail::release_state(state_);
+  if (state_) release_state(state_);
 }
 
 template <class T>
-detail::TapeState<T>& Tape<T>::state(const char* op) const {
+TapeState<T>& Tape<T>::state(const char* op) const {
   if (!state_)
     throw std::logic_error("[" + std::string(op) +
                            "] this tape was moved from or never made: assign a Tape first.");
@@ -43,15 +45,15 @@ detail::TapeState<T>& Tape<T>::state(const char* op) const {
 
 template <class T>
 Tensor<T> Tape<T>::variable(const Tensor<T>& x, const std::string& name) {
-  detail::TapeState<T>& tape = state("variable");
-  detail::body(x, "variable");
+  TapeState<T>& tape = state("variable");
+  body(x, "variable");
   check_idle(tape, "variable");
-  const detail::TapeState<T>* elsewhere = detail::find_recording(x).state;
+  const TapeState<T>* elsewhere = find_recording(x).state;
   if (elsewhere && elsewhere != &tape)
     throw std::logic_error(
         "[variable] a tensor of another living tape was given, and its derivative would be lost: "
         "compute with it on that tape, or give stop_gradient of it.");
-  return detail::write_variable(tape, x, name);
+  return write_variable(tape, x, name);
 }
 
 template <class T>
@@ -63,8 +65,8 @@ std::vector<Tensor<T>> Tape<T>::variable(const std::vector<Tensor<T>>& xs) {
 
 template <class T>
 std::vector<Tensor<T>> Tape<T>::sweep(const char* op, In<T> target, const Tensor<T>* seed,
-                                      const detail::Request<T>& request, bool consume) {
-  return detail::run_sweep(state(op), op, target, seed, request, consume);
+                                      const Request<T>& request, bool consume) {
+  return run_sweep(state(op), op, target, seed, request, consume);
 }
 
 template <class T>
@@ -74,20 +76,20 @@ std::int64_t Tape<T>::size() const {
 
 template <class T>
 Node<T> Tape<T>::node(std::int64_t line) const {
-  detail::TapeState<T>& tape = state("node");
+  TapeState<T>& tape = state("node");
   if (line < 0 || line >= tape.lines.size())
-    detail::fail("node", "line " + std::to_string(line) + " of a tape with " +
-                             std::to_string(tape.lines.size()) + " lines: there is none.");
-  const detail::Line<T>& from = tape.lines[line];
+    fail("node", "line " + std::to_string(line) + " of a tape with " +
+                     std::to_string(tape.lines.size()) + " lines: there is none.");
+  const Line<T>& from = tape.lines[line];
   Node<T> node;
   node.op = from.op;
   const bool variable = from.edges == 0 && node.op == "variable";
   (variable ? node.label : node.attributes) = from.text;
   for (int i = 0; i < from.edges; ++i) {
-    const detail::Edge<T>& edge = tape.edges[from.first_edge + i];
+    const Edge<T>& edge = tape.edges[from.first_edge + i];
     node.inputs.push_back({edge.line, edge.constant});
   }
-  node.shape = detail::to_shape(from.shape);
+  node.shape = to_shape(from.shape);
   node.value = from.value;
   node.outputs = from.outputs;
   return node;
@@ -95,9 +97,9 @@ Node<T> Tape<T>::node(std::int64_t line) const {
 
 template <class T>
 std::int64_t Tape<T>::line(In<T> x) const {
-  const detail::TapeState<T>& tape = state("line");
-  detail::body(x, "line");
-  const detail::Spot<T> spot = detail::find(x);
+  const TapeState<T>& tape = state("line");
+  body(x, "line");
+  const Spot<T> spot = find(x);
   if (spot.state != &tape)
     throw std::logic_error(
         "[line] the tensor does not stand on this tape: give one of its "
@@ -107,15 +109,15 @@ std::int64_t Tape<T>::line(In<T> x) const {
 
 template <class T>
 void Tape<T>::clear() {
-  detail::TapeState<T>& tape = state("clear");
+  TapeState<T>& tape = state("clear");
   check_idle(tape, "clear");
-  detail::clear_state(tape);
+  clear_state(tape);
 }
 
 template <class T>
 Tensor<T> stop_gradient(const Tensor<T>& x) {
-  detail::body(x, "stop_gradient");
-  return detail::alias(x);
+  body(x, "stop_gradient");
+  return alias(x);
 }
 
 template class Tape<float>;

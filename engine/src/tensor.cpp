@@ -9,11 +9,13 @@
 
 namespace xtape {
 
+using namespace detail;
+
 template <class T>
 Tensor<T> Tensor<T>::full(const Shape& shape, double value) {
-  const detail::Dims dims = detail::to_dims(shape, "full");
-  auto [tensor, data] = detail::fresh<T>(dims);
-  std::fill_n(data, detail::size_of(dims), static_cast<T>(value));
+  const Dims dims = to_dims(shape, "full");
+  auto [tensor, data] = fresh<T>(dims);
+  std::fill_n(data, size_of(dims), static_cast<T>(value));
   return tensor;
 }
 
@@ -21,12 +23,12 @@ template <class T>
 Tensor<T> Tensor<T>::arange(double start, double stop, double step) {
   const double count = std::ceil((stop - start) / step);
   if (!(std::abs(count) < 1e15))
-    detail::fail("arange", "from " + std::to_string(start) + " to " + std::to_string(stop) +
-                               " in steps of " + std::to_string(step) +
-                               ": finite numbers and a step other than 0 are required.");
-  detail::Dims dims;
+    fail("arange", "from " + std::to_string(start) + " to " + std::to_string(stop) +
+                       " in steps of " + std::to_string(step) +
+                       ": finite numbers and a step other than 0 are required.");
+  Dims dims;
   dims.push_back(std::max<std::int64_t>(0, static_cast<std::int64_t>(count)));
-  auto [tensor, data] = detail::fresh<T>(dims);
+  auto [tensor, data] = fresh<T>(dims);
   for (std::int64_t i = 0; i < dims[0]; ++i)
     data[i] = static_cast<T>(start + static_cast<double>(i) * step);
   return tensor;
@@ -34,8 +36,8 @@ Tensor<T> Tensor<T>::arange(double start, double stop, double step) {
 
 template <class T>
 Tensor<T> Tensor<T>::linspace(double start, double stop, std::int64_t count) {
-  const detail::Dims dims = detail::to_dims({count}, "linspace");
-  auto [tensor, data] = detail::fresh<T>(dims);
+  const Dims dims = to_dims({count}, "linspace");
+  auto [tensor, data] = fresh<T>(dims);
   for (std::int64_t i = 0; i < count; ++i) {
     const double share = count == 1 ? 0 : static_cast<double>(i) / static_cast<double>(count - 1);
     data[i] = static_cast<T>(start * (1 - share) + stop * share);
@@ -45,8 +47,8 @@ Tensor<T> Tensor<T>::linspace(double start, double stop, std::int64_t count) {
 
 template <class T>
 Tensor<T> Tensor<T>::eye(std::int64_t n) {
-  const detail::Dims dims = detail::to_dims({n, n}, "eye");
-  auto [tensor, data] = detail::fresh<T>(dims);
+  const Dims dims = to_dims({n, n}, "eye");
+  auto [tensor, data] = fresh<T>(dims);
   std::fill_n(data, n * n, T(0));
   for (std::int64_t i = 0; i < n; ++i) data[i * (n + 1)] = T(1);
   return tensor;
@@ -54,10 +56,10 @@ Tensor<T> Tensor<T>::eye(std::int64_t n) {
 
 template <class To, class From>
 Tensor<To> cast(const Tensor<From>& x) {
-  const detail::Body<From>& b = detail::body(x, "cast");
-  auto [tensor, data] = detail::fresh<To>(b.shape);
+  const Body<From>& b = body(x, "cast");
+  auto [tensor, data] = fresh<To>(b.shape);
   To* to = data;
-  detail::read_values(b, [&](auto from) {
+  read_values(b, [&](auto from) {
     for (std::int64_t i = 0; i < b.size; ++i) *to++ = static_cast<To>(*from++);
   });
   return tensor;

@@ -15,19 +15,17 @@
 
 namespace xtape {
 
-namespace {
+using namespace detail;
 
-using detail::body;
-using detail::Dims;
-using detail::fail;
+namespace {
 
 /// Throws unless x has shape [B, H, rows, columns], as its description says.
 template <class T>
 void check(const char* op, const char* name, const Tensor<T>& x, const Dims& expected,
            const char* description) {
   if (body(x, op).shape != expected)
-    fail(op, std::string(name) + " of shape " + to_string(x.shape()) + ": " +
-                 detail::to_string(expected) + " is required, " + description + ".");
+    fail(op, std::string(name) + " of shape " + to_string(x.shape()) + ": " + to_string(expected) +
+                 " is required, " + description + ".");
 }
 
 /// Throws unless q and k are [B, H, T, D] with a D.
@@ -36,7 +34,7 @@ void check_query_key(const char* op, const char* q_name, const Tensor<T>& q, con
                      const Tensor<T>& k) {
   const Dims& shape = body(q, op).shape;
   if (shape.rank() != 4 || shape[3] == 0)
-    fail(op, std::string(q_name) + " of shape " + detail::to_string(shape) +
+    fail(op, std::string(q_name) + " of shape " + to_string(shape) +
                  ": [B, H, T, D] with D of at least 1 is required.");
   Dims expected = shape;
   if (body(k, op).shape.rank() == 4) expected[2] = k.dim(2);
@@ -50,9 +48,9 @@ void check_visible(const char* op, const Tensor<T>& q, const Tensor<T>& k, const
   Dims scores = q.raw()->shape;
   scores[3] = k.dim(2);
   const Dims& given = visible.allowed().raw()->shape;
-  if (!detail::broadcasts_to(given, scores))
-    fail(op, "a mask of shape " + detail::to_string(given) + " for scores of shape " +
-                 detail::to_string(scores) + ": it must broadcast to them.");
+  if (!broadcasts_to(given, scores))
+    fail(op, "a mask of shape " + to_string(given) + " for scores of shape " + to_string(scores) +
+                 ": it must broadcast to them.");
 }
 
 /// -inf in place of the scores that are not visible.
@@ -79,8 +77,8 @@ void check_coefficient(const Dims& given, const Dims& q) {
   per_head.push_back(1);
   per_token[3] = 1;
   if (given.rank() != 0 && given != per_head && given != per_token)
-    fail(kDifferential, "coefficient of shape " + detail::to_string(given) + ": [], " +
-                            detail::to_string(per_head) + " or " + detail::to_string(per_token) +
+    fail(kDifferential, "coefficient of shape " + to_string(given) + ": [], " +
+                            to_string(per_head) + " or " + to_string(per_token) +
                             " is required, one a call, a head or a query.");
 }
 
@@ -103,8 +101,8 @@ Tensor<T> differential_lambda(const Tensor<T>& q1, const Tensor<T>& k1, const Te
   const char* op = "differential_lambda";
   const Dims& shape = body(q1, op).shape;
   if (shape.rank() != 1 || shape[0] == 0)
-    fail(op, "q1 of shape " + detail::to_string(shape) +
-                 ": a vector [D] with D of at least 1 is required.");
+    fail(op,
+         "q1 of shape " + to_string(shape) + ": a vector [D] with D of at least 1 is required.");
   check(op, "k1", k1, shape, "as q1 has");
   check(op, "q2", q2, shape, "as q1 has");
   check(op, "k2", k2, shape, "as q1 has");

@@ -7,8 +7,7 @@
 
 namespace xtape {
 
-using detail::body;
-using detail::zip_to;
+using namespace detail;
 
 template <class T>
 Mask less(const Tensor<T>& a, Arg<T> b) {
@@ -35,7 +34,7 @@ Mask operator|(const Mask& a, const Mask& b) {
 }
 
 Mask operator!(const Mask& a) {
-  return detail::map_to<bool>(body(a, "not"), [](bool x) { return !x; });
+  return map_to<bool>(body(a, "not"), [](bool x) { return !x; });
 }
 
 namespace {
@@ -45,20 +44,19 @@ Tensor<T> select(const char* op, const Mask& condition, const Tensor<T>& a, cons
   const auto& c = body(condition, op);
   const auto& x = body(a, op);
   const auto& y = body(b, op);
-  const detail::Dims shape =
-      detail::broadcast(c.shape, detail::broadcast(x.shape, y.shape, op), op);
-  return detail::by_rows<T, 3>(
-      shape, {strides_in(shape, c), strides_in(shape, x), strides_in(shape, y)},
-      [&](std::int64_t n, T* to, const auto& at, const auto& step) {
-        const bool* choice = c.data + at[0];
-        const T *left = x.data + at[1], *right = y.data + at[2];
-        // Told apart for the compiler, which then takes several values at once.
-        if (step[0] == 1 && step[1] == 1 && step[2] == 0)
-          for (std::int64_t i = 0; i < n; ++i) to[i] = choice[i] ? left[i] : *right;
-        else
-          for (std::int64_t i = 0; i < n; ++i)
-            to[i] = choice[i * step[0]] ? left[i * step[1]] : right[i * step[2]];
-      });
+  const Dims shape = broadcast(c.shape, broadcast(x.shape, y.shape, op), op);
+  return by_rows<T, 3>(shape, {strides_in(shape, c), strides_in(shape, x), strides_in(shape, y)},
+                       [&](std::int64_t n, T* to, const auto& at, const auto& step) {
+                         const bool* choice = c.data + at[0];
+                         const T *left = x.data + at[1], *right = y.data + at[2];
+                         // Told apart for the compiler, which then takes several values at once.
+                         if (step[0] == 1 && step[1] == 1 && step[2] == 0)
+                           for (std::int64_t i = 0; i < n; ++i)
+                             to[i] = choice[i] ? left[i] : *right;
+                         else
+                           for (std::int64_t i = 0; i < n; ++i)
+                             to[i] = choice[i * step[0]] ? left[i * step[1]] : right[i * step[2]];
+                       });
 }
 
 }  // namespace
@@ -77,17 +75,17 @@ Tensor<T> where(const Mask& condition, double a, const Tensor<T>& b) {
 
 template <class T>
 Tensor<T> mask(const Tensor<T>& x, const Mask& allowed, double fill) {
-  const detail::Dims& shape = body(x, "mask").shape;
-  const detail::Dims& given = body(allowed, "mask").shape;
-  if (!detail::broadcasts_to(given, shape))
-    detail::fail("mask", "a mask of shape " + detail::to_string(given) + " for x of shape " +
-                             detail::to_string(shape) + ": it must broadcast to x.");
+  const Dims& shape = body(x, "mask").shape;
+  const Dims& given = body(allowed, "mask").shape;
+  if (!broadcasts_to(given, shape))
+    fail("mask", "a mask of shape " + to_string(given) + " for x of shape " + to_string(shape) +
+                     ": it must broadcast to x.");
   return record<T>("mask", select<T>("mask", allowed, x, fill),
                    {{x, [allowed](In<T> g) { return mask(g, allowed, 0); }}});
 }
 
 Mask causal_mask(std::int64_t queries, std::int64_t keys) {
-  auto [out, data] = detail::fresh<bool>(detail::to_dims({queries, keys}, "causal_mask"));
+  auto [out, data] = fresh<bool>(to_dims({queries, keys}, "causal_mask"));
   for (std::int64_t i = 0; i < queries; ++i) {
     const std::int64_t visible = std::clamp<std::int64_t>(i + 1 + keys - queries, 0, keys);
     std::fill_n(data + i * keys, visible, true);

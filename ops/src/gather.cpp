@@ -11,13 +11,9 @@
 
 namespace xtape {
 
-namespace {
+using namespace detail;
 
-using detail::body;
-using detail::Body;
-using detail::Dims;
-using detail::fail;
-using detail::normalize;
+namespace {
 
 /// The numbers of positions before and after an axis.
 struct Sides {
@@ -59,24 +55,24 @@ Tensor<T> unslice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_
                         ": they must fit, and the step be at least 1.");
   Dims shape = b.shape;
   shape[at] = size;
-  detail::check_countable(shape, "unslice");
-  auto [out, to] = detail::fresh<T>(shape);
-  std::fill_n(to, detail::size_of(shape), T(0));
+  check_countable(shape, "unslice");
+  auto [out, to] = fresh<T>(shape);
+  std::fill_n(to, size_of(shape), T(0));
   const Sides sides(shape, at);
   T* const first = to;
-  detail::read_values(b, [&](auto from) {
+  read_values(b, [&](auto from) {
     for (std::int64_t o = 0; o < sides.outer; ++o)
       for (std::int64_t i = 0; i < n; ++i)
         from = copy_run(from, sides.inner, first + (o * size + start + i * step) * sides.inner);
   });
-  return record<T>("unslice", std::move(out),
-                   {{x,
-                     [at, start, n, step](In<T> g) {
-                       return slice(g, at, start, n == 0 ? start : start + (n - 1) * step + 1,
-                                    step);
-                     }}},
-                   detail::axis_text(at) + ", start=" + std::to_string(start) +
-                       ", size=" + std::to_string(size) + ", step=" + std::to_string(step));
+  return record<T>(
+      "unslice", std::move(out),
+      {{x,
+        [at, start, n, step](In<T> g) {
+          return slice(g, at, start, n == 0 ? start : start + (n - 1) * step + 1, step);
+        }}},
+      axis_text(at) + ", start=" + std::to_string(start) + ", size=" + std::to_string(size) +
+          ", step=" + std::to_string(step));
 }
 
 template <class T>
@@ -92,14 +88,14 @@ std::vector<Tensor<T>> split(const Tensor<T>& x, const std::vector<std::int64_t>
     total += n;
   }
   if (!valid || total != b.shape[at])
-    fail("split", "axis " + std::to_string(at) + " of shape " + detail::to_string(b.shape) +
+    fail("split", "axis " + std::to_string(at) + " of shape " + to_string(b.shape) +
                       " into lengths " + to_string(lengths) + ": they must sum to its length.");
   std::vector<Tensor<T>> parts;
   std::int64_t start = 0;
   for (std::int64_t n : lengths) {
     Dims shape = b.shape;
     shape[at] = n;
-    parts.push_back(detail::view<T>(x, shape, b.strides, n > 0 ? start * b.strides[at] : 0));
+    parts.push_back(view<T>(x, shape, b.strides, n > 0 ? start * b.strides[at] : 0));
     start += n;
   }
   return record_joint<T>(
@@ -107,7 +103,7 @@ std::vector<Tensor<T>> split(const Tensor<T>& x, const std::vector<std::int64_t>
       [at](const std::vector<Tensor<T>>& g, const std::vector<bool>&) {
         return std::vector<Tensor<T>>{concatenate(g, at)};
       },
-      detail::axis_text(at) + ", lengths=" + to_string(lengths));
+      axis_text(at) + ", lengths=" + to_string(lengths));
 }
 
 template <class T>
@@ -128,14 +124,14 @@ Tensor<T> concatenate(const std::vector<Tensor<T>>& xs, Axis axis) {
                               " along axis " + std::to_string(at) +
                               ": all other axes must be equal.");
     shape[at] += lengths.back();
-    detail::check_countable(shape, "concatenate");
+    check_countable(shape, "concatenate");
   }
-  auto [out, to] = detail::fresh<T>(shape);
+  auto [out, to] = fresh<T>(shape);
   const Sides sides(shape, at);
   std::int64_t start = 0;
   T* const first = to;
   for (std::size_t part = 0; part < xs.size(); ++part) {
-    detail::read_values(*xs[part].raw(), [&](auto from) {
+    read_values(*xs[part].raw(), [&](auto from) {
       for (std::int64_t o = 0; o < sides.outer; ++o)
         from = copy_run(from, lengths[part] * sides.inner,
                         first + (o * shape[at] + start) * sides.inner);
@@ -147,7 +143,7 @@ Tensor<T> concatenate(const std::vector<Tensor<T>>& xs, Axis axis) {
       [at, lengths](const std::vector<Tensor<T>>& g, const std::vector<bool>&) {
         return split(g[0], lengths, at);
       },
-      detail::axis_text(at))[0];
+      axis_text(at))[0];
 }
 
 template <class T>
@@ -162,24 +158,24 @@ Tensor<T> gather(const Tensor<T>& x, const Index& index, Axis axis) {
   wanted.erase(wanted.begin() + at);
   const Shape along = index.shape();
   wanted.insert(wanted.begin() + at, along.begin(), along.end());
-  auto [out, to] = detail::fresh<T>(detail::to_dims(wanted, "gather"));
+  auto [out, to] = fresh<T>(to_dims(wanted, "gather"));
   if (b.contiguous) {
     const Sides sides(b.shape, at);
     T* next = to;
     for (std::int64_t o = 0; o < sides.outer; ++o)
       for (std::int64_t position : positions)
         next = std::copy_n(b.data + (o * size + position) * sides.inner, sides.inner, next);
-  } else if (detail::size_of(out.raw()->shape) > 0) {
+  } else if (size_of(out.raw()->shape) > 0) {
     xt::xdynamic_slice_vector slices(static_cast<std::size_t>(b.shape.rank()), xt::all());
     slices[static_cast<std::size_t>(at)] = xt::keep(positions);
-    const auto source = detail::expression(b);
+    const auto source = expression(b);
     const auto kept = xt::dynamic_view(source, slices);
     std::copy(kept.template begin<xt::layout_type::row_major>(),
               kept.template end<xt::layout_type::row_major>(), to);
   }
   return record<T>("gather", std::move(out),
                    {{x, [index, size, at](In<T> g) { return scatter_add(g, index, size, at); }}},
-                   detail::axis_text(at));
+                   axis_text(at));
 }
 
 template <class T>
@@ -187,8 +183,8 @@ Tensor<T> scatter_add(const Tensor<T>& x, const Index& index, std::int64_t size,
   const Body<T>& b = body(x, "scatter_add");
   const Dims& along = body(index, "scatter_add").shape;
   const int rank = b.shape.rank() - along.rank() + 1;  // of the result
-  const std::string given = "x of shape " + detail::to_string(b.shape) +
-                            " with an index of shape " + detail::to_string(along);
+  const std::string given =
+      "x of shape " + to_string(b.shape) + " with an index of shape " + to_string(along);
   if (rank < 1) fail("scatter_add", given + ": x must have all axes of the index.");
   const int at = normalize(axis, rank, "scatter_add");
   for (int i = 0; i < along.rank(); ++i)
@@ -200,21 +196,20 @@ Tensor<T> scatter_add(const Tensor<T>& x, const Index& index, std::int64_t size,
   Shape wanted = x.shape();
   wanted.erase(wanted.begin() + at, wanted.begin() + at + along.rank());
   wanted.insert(wanted.begin() + at, size);
-  const Dims shape = detail::to_dims(wanted, "scatter_add");
+  const Dims shape = to_dims(wanted, "scatter_add");
   const Sides sides(shape, at);
-  std::vector<double> totals(static_cast<std::size_t>(detail::size_of(shape)));
-  detail::read_values(b, [&](auto from) {
+  std::vector<double> totals(static_cast<std::size_t>(size_of(shape)));
+  read_values(b, [&](auto from) {
     for (std::int64_t o = 0; o < sides.outer; ++o)
       for (std::int64_t position : positions) {
         double* total = totals.data() + (o * size + position) * sides.inner;
         for (std::int64_t i = 0; i < sides.inner; ++i) total[i] += static_cast<double>(*from++);
       }
   });
-  auto [out, to] = detail::fresh<T>(shape);
+  auto [out, to] = fresh<T>(shape);
   std::transform(totals.begin(), totals.end(), to, [](double v) { return static_cast<T>(v); });
   return record<T>("scatter_add", std::move(out),
-                   {{x, [index, at](In<T> g) { return gather(g, index, at); }}},
-                   detail::axis_text(at));
+                   {{x, [index, at](In<T> g) { return gather(g, index, at); }}}, axis_text(at));
 }
 
 template <class T>
@@ -224,18 +219,18 @@ Tensor<T> stack(const std::vector<Tensor<T>>& xs, Axis axis) {
   const int at = normalize(axis, shape.rank() + 1, "stack");
   Shape wanted = xs[0].shape();
   wanted.insert(wanted.begin() + at, static_cast<std::int64_t>(xs.size()));
-  detail::to_dims(wanted, "stack");
+  to_dims(wanted, "stack");
   std::vector<Tensor<T>> slices;
   for (const Tensor<T>& x : xs) {
     if (body(x, "stack").shape != shape)
-      fail("stack", "shapes " + detail::to_string(shape) + " and " + to_string(x.shape()) +
-                        ": all must be equal.");
+      fail("stack",
+           "shapes " + to_string(shape) + " and " + to_string(x.shape()) + ": all must be equal.");
     slices.push_back(unsqueeze(stop_gradient(x), at));
   }
   return record_joint<T>(
       "stack", {concatenate(slices, at)}, xs,
       [at](const std::vector<Tensor<T>>& g, const std::vector<bool>&) { return unstack(g[0], at); },
-      detail::axis_text(at))[0];
+      axis_text(at))[0];
 }
 
 template <class T>
@@ -250,13 +245,13 @@ std::vector<Tensor<T>> unstack(const Tensor<T>& x, Axis axis) {
   }
   std::vector<Tensor<T>> parts;
   for (std::int64_t i = 0; i < b.shape[at]; ++i)
-    parts.push_back(detail::view<T>(x, shape, strides, b.size > 0 ? i * b.strides[at] : 0));
+    parts.push_back(view<T>(x, shape, strides, b.size > 0 ? i * b.strides[at] : 0));
   return record_joint<T>(
       "unstack", std::move(parts), {x},
       [at](const std::vector<Tensor<T>>& g, const std::vector<bool>&) {
         return std::vector<Tensor<T>>{stack(g, at)};
       },
-      detail::axis_text(at));
+      axis_text(at));
 }
 
 template <class T>
@@ -270,22 +265,22 @@ Tensor<T> pad(const Tensor<T>& x, const std::vector<std::array<std::int64_t, 2>>
     given += (i > 0 ? ", " : "") + to_string(Shape{widths[i][0], widths[i][1]});
     valid = valid && widths[i][0] >= 0 && widths[i][1] >= 0;
     for (std::int64_t width : widths[i])
-      if (valid) shape[static_cast<int>(i)] += detail::to_dims({width}, "pad")[0];
+      if (valid) shape[static_cast<int>(i)] += to_dims({width}, "pad")[0];
   }
   if (!valid)
-    fail("pad", "widths [" + given + "] for shape " + detail::to_string(b.shape) +
+    fail("pad", "widths [" + given + "] for shape " + to_string(b.shape) +
                     ": a pair for each axis is required, and none may be negative.");
-  auto [out, to] = detail::fresh<T>(detail::to_dims(detail::to_shape(shape), "pad"));
-  std::fill_n(to, detail::size_of(shape), static_cast<T>(value));
+  auto [out, to] = fresh<T>(to_dims(to_shape(shape), "pad"));
+  std::fill_n(to, size_of(shape), static_cast<T>(value));
   // Where each run of x's last axis begins in the result.
   T* const first = to;
-  const Dims strides = detail::contiguous_strides(shape);
+  const Dims strides = contiguous_strides(shape);
   std::int64_t inside = 0;
   for (int i = 0; i < shape.rank(); ++i)
     inside += widths[static_cast<std::size_t>(i)][0] * strides[i];
-  detail::read_values(b, [&](auto from) {
-    detail::for_each_offset<1>(b.shape, {strides},
-                               [&](const auto& offset) { first[inside + offset[0]] = *from++; });
+  read_values(b, [&](auto from) {
+    for_each_offset<1>(b.shape, {strides},
+                       [&](const auto& offset) { first[inside + offset[0]] = *from++; });
   });
   auto pullback = [widths, from = x.shape()](In<T> g) {
     Tensor<T> dx = g;
@@ -304,8 +299,8 @@ Tensor<T> take_along_axis(const Tensor<T>& x, const Index& index, Axis axis) {
   Dims expected = shape;
   if (wanted.rank() == shape.rank()) expected[at] = wanted[at];
   if (wanted != expected)
-    fail("take_along_axis", "an index of shape " + detail::to_string(wanted) + " for x of shape " +
-                                detail::to_string(shape) + " along axis " + std::to_string(at) +
+    fail("take_along_axis", "an index of shape " + to_string(wanted) + " for x of shape " +
+                                to_string(shape) + " along axis " + std::to_string(at) +
                                 ": all other axes must be equal.");
   std::vector<std::int64_t> positions = index.values();
   check_positions("take_along_axis", positions, shape[at]);
@@ -325,8 +320,8 @@ Tensor<T> one_hot(const Index& index, std::int64_t classes) {
   check_positions("one_hot", hot, classes);
   Shape shape = index.shape();
   shape.push_back(classes);
-  auto [out, to] = detail::fresh<T>(detail::to_dims(shape, "one_hot"));
-  std::fill_n(to, detail::size_of(out.raw()->shape), T(0));
+  auto [out, to] = fresh<T>(to_dims(shape, "one_hot"));
+  std::fill_n(to, size_of(out.raw()->shape), T(0));
   for (std::size_t i = 0; i < hot.size(); ++i)
     to[static_cast<std::int64_t>(i) * classes + hot[i]] = T(1);
   return out;

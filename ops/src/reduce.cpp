@@ -14,10 +14,9 @@
 
 namespace xtape {
 
-namespace {
+using namespace detail;
 
-using detail::Body;
-using detail::Dims;
+namespace {
 
 /// Which axes a reduction takes away, and the shapes that it gives.
 struct Reduction {
@@ -29,9 +28,8 @@ struct Reduction {
   Reduction(const char* op, const Dims& shape, const Axes& axes) {
     reduced.fill(axes.every());
     for (std::int64_t axis : axes.list()) {
-      bool& mark = reduced[static_cast<std::size_t>(detail::normalize(axis, shape.rank(), op))];
-      if (mark)
-        detail::fail(op, "axes " + to_string(axes.list()) + ": each may be given once only.");
+      bool& mark = reduced[static_cast<std::size_t>(normalize(axis, shape.rank(), op))];
+      if (mark) fail(op, "axes " + to_string(axes.list()) + ": each may be given once only.");
       mark = true;
     }
     for (int i = 0; i < shape.rank(); ++i) {
@@ -81,8 +79,8 @@ template <class A, class T, class Enter, class F, class Finish>
 Tensor<T> fold(const Body<T>& x, const Reduction& over, bool keepdims, A start, Enter enter, F f,
                Finish finish) {
   if (!x.contiguous && x.size > 0)
-    return fold(*detail::dense(x).raw(), over, keepdims, start, enter, f, finish);
-  const std::int64_t results = detail::size_of(over.dropped);
+    return fold(*dense(x).raw(), over, keepdims, start, enter, f, finish);
+  const std::int64_t results = size_of(over.dropped);
   std::vector<A> totals(static_cast<std::size_t>(results), start);
   const double nanoseconds = static_cast<double>(x.size) / 2;
   // Neighbouring axes of one kind are one: x is [..., reduced, kept, reduced, n].
@@ -105,7 +103,7 @@ Tensor<T> fold(const Body<T>& x, const Reduction& over, bool keepdims, A start, 
   outer.resize(std::max(0, last));
   const auto visit = [&](std::int64_t row, std::int64_t row_end, std::int64_t begin,
                          std::int64_t end) {
-    detail::for_each_offset<2>(outer, {from, to}, row, row_end, [&](const auto& at) {
+    for_each_offset<2>(outer, {from, to}, row, row_end, [&](const auto& at) {
       const T* values = x.data + at[0];
       A* total = totals.data() + at[1];
       if (last_reduced) *total = f(*total, fold_row(n, values, start, enter, f));
@@ -115,15 +113,15 @@ Tensor<T> fold(const Body<T>& x, const Reduction& over, bool keepdims, A start, 
   };
   if (outer.rank() > 0 && to[0] > 0) {
     const std::int64_t per = rows / outer[0];
-    detail::parallel_blocks(outer[0], nanoseconds, [&](std::int64_t begin, std::int64_t end) {
+    parallel_blocks(outer[0], nanoseconds, [&](std::int64_t begin, std::int64_t end) {
       visit(begin * per, end * per, 0, n);
     });
   } else if (!last_reduced) {
-    detail::parallel_blocks(
-        n, nanoseconds, [&](std::int64_t begin, std::int64_t end) { visit(0, rows, begin, end); });
+    parallel_blocks(n, nanoseconds,
+                    [&](std::int64_t begin, std::int64_t end) { visit(0, rows, begin, end); });
   } else if (outer.rank() == 0 && n > kBlock) {
     std::vector<A> parts(static_cast<std::size_t>((n + kBlock - 1) / kBlock), start);
-    detail::parallel(static_cast<std::int64_t>(parts.size()), nanoseconds, [&](std::int64_t i) {
+    parallel(static_cast<std::int64_t>(parts.size()), nanoseconds, [&](std::int64_t i) {
       parts[static_cast<std::size_t>(i)] =
           fold_row(std::min(kBlock, n - i * kBlock), x.data + i * kBlock, start, enter, f);
     });
@@ -131,7 +129,7 @@ Tensor<T> fold(const Body<T>& x, const Reduction& over, bool keepdims, A start, 
   } else {
     visit(0, rows, 0, n);
   }
-  auto [out, data] = detail::fresh<T>(over.shape(keepdims));
+  auto [out, data] = fresh<T>(over.shape(keepdims));
   std::transform(totals.begin(), totals.end(), data, finish);
   return out;
 }
@@ -148,7 +146,7 @@ struct Undo {
   std::vector<std::int64_t> axes;
 
   Undo(const Dims& shape, const Reduction& over)
-      : full(detail::to_shape(shape)), kept(detail::to_shape(over.kept)) {
+      : full(to_shape(shape)), kept(to_shape(over.kept)) {
     for (int i = 0; i < shape.rank(); ++i)
       if (over[i]) axes.push_back(i);
   }
@@ -165,16 +163,15 @@ struct Undo {
 
 void check_not_empty(const char* op, const Reduction& over, const Dims& shape) {
   if (over.count == 0)
-    detail::fail(op, "shape " + detail::to_string(shape) + " over " +
-                         over.attributes(shape.rank(), false) +
-                         ": there is nothing to take it of.");
+    fail(op, "shape " + to_string(shape) + " over " + over.attributes(shape.rank(), false) +
+                 ": there is nothing to take it of.");
 }
 
 }  // namespace
 
 template <class T>
 Tensor<T> sum(const Tensor<T>& x, const Axes& axes, bool keepdims) {
-  const Body<T>& b = detail::body(x, "sum");
+  const Body<T>& b = body(x, "sum");
   const Reduction over("sum", b.shape, axes);
   auto value = fold<double>(b, over, keepdims, 0.0, to_double<T>, std::plus<double>(),
                             [](double total) { return static_cast<T>(total); });
@@ -185,7 +182,7 @@ Tensor<T> sum(const Tensor<T>& x, const Axes& axes, bool keepdims) {
 
 template <class T>
 Tensor<T> mean(const Tensor<T>& x, const Axes& axes, bool keepdims) {
-  const Body<T>& b = detail::body(x, "mean");
+  const Body<T>& b = body(x, "mean");
   const Reduction over("mean", b.shape, axes);
   check_not_empty("mean", over, b.shape);
   const double n = static_cast<double>(over.count);
@@ -202,7 +199,7 @@ namespace {
 template <class T, class Better>
 Tensor<T> extreme(const char* op, const Tensor<T>& x, const Axes& axes, bool keepdims, T worst,
                   Better better) {
-  const Body<T>& b = detail::body(x, op);
+  const Body<T>& b = body(x, op);
   const Reduction over(op, b.shape, axes);
   check_not_empty(op, over, b.shape);
   const auto same = [](T v) { return v; };
@@ -233,9 +230,9 @@ Tensor<T> min(const Tensor<T>& x, const Axes& axes, bool keepdims) {
 
 template <class T>
 Tensor<T> prod(const Tensor<T>& x, const Axes& axes, bool keepdims) {
-  const Body<T>& b = detail::body(x, "prod");
+  const Body<T>& b = body(x, "prod");
   const Reduction over("prod", b.shape, axes);
-  const Shape result = detail::to_shape(over.shape(keepdims));
+  const Shape result = to_shape(over.shape(keepdims));
   if (over.count == 0) return Tensor<T>::ones(result);
   Tensor<T> rest = x;
   for (int axis = 0; axis < b.shape.rank(); ++axis) {
@@ -253,18 +250,18 @@ Tensor<T> prod(const Tensor<T>& x, const Axes& axes, bool keepdims) {
 
 template <class T>
 Tensor<T> var(const Tensor<T>& x, const Axes& axes, bool keepdims, double correction) {
-  const Body<T>& b = detail::body(x, "var");
+  const Body<T>& b = body(x, "var");
   const Reduction over("var", b.shape, axes);
   const double n = static_cast<double>(over.count) - correction;
   if (!(n > 0) || over.count == 0)
-    detail::fail("var", std::to_string(over.count) + " values with a correction of " +
-                            std::to_string(correction) + ": more values are required.");
+    fail("var", std::to_string(over.count) + " values with a correction of " +
+                    std::to_string(correction) + ": more values are required.");
   return sum(square(x - mean(x, axes, true)), axes, keepdims) / n;
 }
 
 template <class T>
 Tensor<T> norm(const Tensor<T>& x, const Axes& axes, bool keepdims) {
-  const Body<T>& b = detail::body(x, "norm");
+  const Body<T>& b = body(x, "norm");
   const Reduction over("norm", b.shape, axes);
   const auto squared = [](T v) { return static_cast<double>(v) * static_cast<double>(v); };
   auto value = fold<double>(b, over, keepdims, 0.0, squared, std::plus<double>(),
@@ -279,14 +276,14 @@ Tensor<T> norm(const Tensor<T>& x, const Axes& axes, bool keepdims) {
 
 template <class T>
 Index argmax(const Tensor<T>& x, Axis axis, bool keepdims) {
-  const Body<T>& b = detail::body(x, "argmax");
-  const int at = detail::normalize(axis, b.shape.rank(), "argmax");
+  const Body<T>& b = body(x, "argmax");
+  const int at = normalize(axis, b.shape.rank(), "argmax");
   const Reduction over("argmax", b.shape, at);
   check_not_empty("argmax", over, b.shape);
-  auto [out, to] = detail::fresh<std::int64_t>(over.shape(keepdims));
+  auto [out, to] = fresh<std::int64_t>(over.shape(keepdims));
   std::int64_t* next = to;
   const std::int64_t step = b.strides[at];
-  detail::for_each_offset<1>(over.kept, {b.strides}, [&](const auto& offset) {
+  for_each_offset<1>(over.kept, {b.strides}, [&](const auto& offset) {
     const T* row = b.data + offset[0];
     std::int64_t best = 0;
     for (std::int64_t i = 1; i < over.count && !std::isnan(row[best * step]); ++i)
@@ -299,18 +296,18 @@ Index argmax(const Tensor<T>& x, Axis axis, bool keepdims) {
 template <class T>
 Tensor<T> logsumexp(const Tensor<T>& x, const Axes& axes, bool keepdims) {
   constexpr double inf = std::numeric_limits<double>::infinity();
-  const Body<T>& b = detail::body(x, "logsumexp");
+  const Body<T>& b = body(x, "logsumexp");
   const Reduction over("logsumexp", b.shape, axes);
   const Undo undo(b.shape, over);
   const auto finite_or_zero = [](In<T> v) { return where((v < inf) & (v > -inf), v, 0); };
   Tensor<T> value;
   if (over.count == 0) {
-    value = Tensor<T>::full(detail::to_shape(over.shape(keepdims)), -inf);
+    value = Tensor<T>::full(to_shape(over.shape(keepdims)), -inf);
   } else {
     const Tensor<T> constant = stop_gradient(x);
     const Tensor<T> shift = finite_or_zero(max(constant, undo.axes, true));
     value = log(sum(exp(constant - shift), undo.axes, true)) + shift;
-    value = reshape(value, detail::to_shape(over.shape(keepdims)));
+    value = reshape(value, to_shape(over.shape(keepdims)));
   }
   // dx = g softmax(x), not g e^(x - y): where x is large, y has lost the digits that count.
   auto pullback = [x, undo, finite_or_zero](In<T> g) {

@@ -12,19 +12,15 @@
 
 namespace xtape {
 
-namespace {
+using namespace detail;
 
-using detail::body;
-using detail::Body;
-using detail::Dims;
-using detail::fail;
-using detail::normalize;
+namespace {
 
 /// Strides that show x's values under another shape, if any do: axes may be split, and merged where
 /// they lie without a gap.
 template <class E>
 std::optional<Dims> strides_for(const Body<E>& x, const Dims& shape) {
-  if (x.contiguous) return detail::contiguous_strides(shape);
+  if (x.contiguous) return contiguous_strides(shape);
   Dims old_shape, old_strides, result;
   for (int i = 0; i < x.shape.rank(); ++i) {
     if (x.shape[i] == 1) continue;
@@ -60,18 +56,17 @@ std::optional<Dims> strides_for(const Body<E>& x, const Dims& shape) {
 /// The wanted shape, with -1 replaced by the length that is left.
 Dims resolve(const Shape& wanted, const Dims& from, const char* op) {
   Shape shape = wanted;
-  const std::string both = "shape " + detail::to_string(from) + " to " + to_string(wanted) + ": ";
+  const std::string both = "shape " + to_string(from) + " to " + to_string(wanted) + ": ";
   const auto unknown = std::find(shape.begin(), shape.end(), -1);
   if (unknown != shape.end()) {
     *unknown = 1;
-    const std::int64_t known = detail::size_of(detail::to_dims(shape, op));
-    if (known == 0 || detail::size_of(from) % known != 0)
+    const std::int64_t known = size_of(to_dims(shape, op));
+    if (known == 0 || size_of(from) % known != 0)
       fail(op, both + "the length for -1 cannot be found.");
-    *unknown = detail::size_of(from) / known;
+    *unknown = size_of(from) / known;
   }
-  const Dims dims = detail::to_dims(shape, op);
-  if (detail::size_of(dims) != detail::size_of(from))
-    fail(op, both + "the number of values must stay the same.");
+  const Dims dims = to_dims(shape, op);
+  if (size_of(dims) != size_of(from)) fail(op, both + "the number of values must stay the same.");
   return dims;
 }
 
@@ -79,9 +74,9 @@ template <class E>
 Array<E> reshaped(const Array<E>& x, const Shape& wanted) {
   const Body<E>& b = body(x, "reshape");
   const Dims shape = resolve(wanted, b.shape, "reshape");
-  if (const auto strides = strides_for(b, shape)) return detail::view(x, shape, *strides);
-  const Array<E> copy = detail::dense(b);
-  return detail::view(copy, shape, detail::contiguous_strides(shape));
+  if (const auto strides = strides_for(b, shape)) return view(x, shape, *strides);
+  const Array<E> copy = dense(b);
+  return view(copy, shape, contiguous_strides(shape));
 }
 
 }  // namespace
@@ -89,7 +84,7 @@ Array<E> reshaped(const Array<E>& x, const Shape& wanted) {
 template <class T>
 Tensor<T> contiguous(const Tensor<T>& x) {
   if (body(x, "contiguous").contiguous) return x;
-  return record<T>("contiguous", detail::dense(*x.raw()), {{x, [](In<T> g) { return g; }}});
+  return record<T>("contiguous", dense(*x.raw()), {{x, [](In<T> g) { return g; }}});
 }
 
 template <class T>
@@ -127,9 +122,9 @@ Tensor<T> transpose(const Tensor<T>& x, const Axes& axes) {
     strides.push_back(b.strides[from]);
   }
   if (!permutation)
-    fail("transpose", "order " + text + " for shape " + detail::to_string(b.shape) +
-                          ": each axis is required once.");
-  return record<T>("transpose", detail::view<T>(x, shape, strides),
+    fail("transpose",
+         "order " + text + " for shape " + to_string(b.shape) + ": each axis is required once.");
+  return record<T>("transpose", view<T>(x, shape, strides),
                    {{x, [inverse](In<T> g) { return transpose(g, inverse); }}}, "order=" + text);
 }
 
@@ -138,8 +133,7 @@ Tensor<T> unsqueeze(const Tensor<T>& x, Axis axis) {
   const Body<T>& b = body(x, "unsqueeze");
   const int at = normalize(axis, b.shape.rank() + 1, "unsqueeze");
   if (b.shape.rank() == kMaxRank)
-    fail("unsqueeze",
-         "shape " + detail::to_string(b.shape) + " has all the axes that are possible.");
+    fail("unsqueeze", "shape " + to_string(b.shape) + " has all the axes that are possible.");
   Dims shape, strides;
   for (int i = 0; i <= b.shape.rank(); ++i) {
     if (i == at) {
@@ -150,8 +144,8 @@ Tensor<T> unsqueeze(const Tensor<T>& x, Axis axis) {
     shape.push_back(b.shape[i]);
     strides.push_back(b.strides[i]);
   }
-  return record<T>("unsqueeze", detail::view<T>(x, shape, strides),
-                   {{x, [at](In<T> g) { return squeeze(g, at); }}}, detail::axis_text(at));
+  return record<T>("unsqueeze", view<T>(x, shape, strides),
+                   {{x, [at](In<T> g) { return squeeze(g, at); }}}, axis_text(at));
 }
 
 template <class T>
@@ -161,7 +155,7 @@ Tensor<T> squeeze(const Tensor<T>& x, const Axes& axes) {
   for (std::int64_t axis : axes.list()) {
     const int at = normalize(axis, b.shape.rank(), "squeeze");
     if (b.shape[at] != 1)
-      fail("squeeze", "axis " + std::to_string(axis) + " of shape " + detail::to_string(b.shape) +
+      fail("squeeze", "axis " + std::to_string(axis) + " of shape " + to_string(b.shape) +
                           ": its length must be 1.");
     out[static_cast<std::size_t>(at)] = true;
   }
@@ -171,7 +165,7 @@ Tensor<T> squeeze(const Tensor<T>& x, const Axes& axes) {
     shape.push_back(b.shape[i]);
     strides.push_back(b.strides[i]);
   }
-  return record<T>("squeeze", detail::view<T>(x, shape, strides),
+  return record<T>("squeeze", view<T>(x, shape, strides),
                    {{x, [from = x.shape()](In<T> g) { return reshape(g, from); }}});
 }
 
@@ -193,26 +187,25 @@ Tensor<T> slice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_t 
   strides[at] = shape[at] > 1 ? b.strides[at] * step : b.strides[at];
   const std::int64_t offset = shape[at] > 0 ? from * b.strides[at] : 0;
   return record<T>(
-      "slice", detail::view<T>(x, shape, strides, offset),
+      "slice", view<T>(x, shape, strides, offset),
       {{x, [at, from, length, step](In<T> g) { return unslice(g, at, from, length, step); }}},
-      detail::axis_text(at) + ", start=" + std::to_string(from) + ", stop=" + std::to_string(to) +
+      axis_text(at) + ", start=" + std::to_string(from) + ", stop=" + std::to_string(to) +
           ", step=" + std::to_string(step));
 }
 
 template <class T>
 Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& wanted) {
   const Body<T>& b = body(x, "broadcast_to");
-  const Dims shape = detail::to_dims(wanted, "broadcast_to");
+  const Dims shape = to_dims(wanted, "broadcast_to");
   if (shape == b.shape) return x;
   const int extra = shape.rank() - b.shape.rank();
-  if (!detail::broadcasts_to(b.shape, shape))
-    fail("broadcast_to", "shape " + detail::to_string(b.shape) + " to " + to_string(wanted) +
+  if (!broadcasts_to(b.shape, shape))
+    fail("broadcast_to", "shape " + to_string(b.shape) + " to " + to_string(wanted) +
                              ": lengths, counted from the last axis, must be equal or 1.");
   Dims strides;
   for (int i = 0; i < shape.rank(); ++i)
     strides.push_back(i < extra || b.shape[i - extra] != shape[i] ? 0 : b.strides[i - extra]);
-  return record<T>("broadcast_to", detail::view<T>(x, shape, strides),
-                   {{x, [](In<T> g) { return g; }}});
+  return record<T>("broadcast_to", view<T>(x, shape, strides), {{x, [](In<T> g) { return g; }}});
 }
 
 template <class T>
@@ -227,7 +220,7 @@ Tensor<T> flip(const Tensor<T>& x, const Axes& axes) {
     if (b.size > 0) offset += (b.shape[at] - 1) * strides[at];
     strides[at] = -strides[at];  // twice given is turned twice
   }
-  return record<T>("flip", detail::view<T>(x, b.shape, strides, offset),
+  return record<T>("flip", view<T>(x, b.shape, strides, offset),
                    {{x, [list](In<T> g) { return flip(g, list); }}}, "axes=" + to_string(list));
 }
 
@@ -237,8 +230,7 @@ namespace {
 template <class T, class Keep>
 Mask triangle(const char* op, const Tensor<T>& x, Keep keep) {
   const Dims& shape = body(x, op).shape;
-  if (shape.rank() < 2)
-    fail(op, "shape " + detail::to_string(shape) + ": at least two axes are required.");
+  if (shape.rank() < 2) fail(op, "shape " + to_string(shape) + ": at least two axes are required.");
   const std::int64_t rows = x.dim(-2), columns = x.dim(-1);
   std::vector<bool> kept;
   for (std::int64_t i = 0; i < rows; ++i)

@@ -50,13 +50,11 @@ Body<E>* new_body(const Dims& shape) {
 }
 
 template <class E>
-void measure(const Nested<E>& item, std::size_t depth, Shape& shape) {
+void measure(const Nested<E>& item, Shape& shape) {
   if (item.leaf()) return;
-  if (shape.size() == depth) shape.push_back(static_cast<std::int64_t>(item.items().size()));
-  for (const Nested<E>& below : item.items()) {
-    measure(below, depth + 1, shape);
-    break;  // the first of each list tells the shape; flatten checks the others
-  }
+  shape.push_back(static_cast<std::int64_t>(item.items().size()));
+  // The first of each list tells the shape; flatten checks the others.
+  if (!item.items().empty()) measure(item.items()[0], shape);
 }
 
 template <class E>
@@ -64,8 +62,8 @@ void flatten(const Nested<E>& item, std::size_t depth, const Shape& shape, std::
   const bool leaf_expected = depth == shape.size();
   if (item.leaf() != leaf_expected ||
       (!leaf_expected && static_cast<std::int64_t>(item.items().size()) != shape[depth]))
-    fail("Tensor", "a nested list that begins like shape " + xtape::to_string(shape) +
-                       " is ragged: all lists at one depth must be equally long.");
+    fail("Tensor", "a nested list that begins like shape ", shape,
+         " is ragged: all lists at one depth must be equally long.");
   if (item.leaf()) values.push_back(item.value());
   for (const Nested<E>& below : item.items()) flatten(below, depth + 1, shape, values);
 }
@@ -119,8 +117,7 @@ template <class E>
 Array<E>::Array(const Shape& shape, const std::vector<E>& values) {
   const Dims dims = to_dims(shape, "Tensor");
   if (size_of(dims) != static_cast<std::int64_t>(values.size()))
-    fail("Tensor", std::to_string(values.size()) + " values for shape " + to_string(shape) +
-                       ": it needs " + std::to_string(size_of(dims)) + ".");
+    fail("Tensor", values.size(), " values for shape ", shape, ": it needs ", size_of(dims), ".");
   auto made = fresh<E>(dims);
   std::copy(values.begin(), values.end(), made.data);
   *this = std::move(made.array);
@@ -131,7 +128,7 @@ Array<E>::Array(std::initializer_list<Nested<E>> items) {
   const Nested<E> list(items);
   Shape shape;
   std::vector<E> values;
-  measure(list, 0, shape);
+  measure(list, shape);
   flatten(list, 0, shape, values);
   *this = Array(shape, values);
 }
@@ -164,8 +161,7 @@ template <class E>
 E Array<E>::item() const {
   const Body<E>& x = body(*this, "item");
   if (x.size != 1)
-    fail("item", "shape " + to_string(x.shape) + " has " + std::to_string(x.size) +
-                     " values: exactly one is required.");
+    fail("item", "shape ", x.shape, " has ", x.size, " values: exactly one is required.");
   return x.data[0];
 }
 
@@ -173,15 +169,13 @@ template <class E>
 E Array<E>::at(const std::vector<std::int64_t>& position) const {
   const Body<E>& x = body(*this, "at");
   if (static_cast<int>(position.size()) != x.shape.rank())
-    fail("at", "position " + to_string(position) + " in shape " + to_string(x.shape) +
-                   ": one number an axis is required.");
+    fail("at", "position ", position, " in shape ", x.shape, ": one number an axis is required.");
   std::int64_t offset = 0;
   for (int i = 0; i < x.shape.rank(); ++i) {
     const std::int64_t given = position[static_cast<std::size_t>(i)];
     const std::int64_t at = given < 0 ? given + x.shape[i] : given;
     if (at < 0 || at >= x.shape[i])
-      fail("at", "position " + to_string(position) + " in shape " + to_string(x.shape) +
-                     ": it must lie inside.");
+      fail("at", "position ", position, " in shape ", x.shape, ": it must lie inside.");
     offset += at * x.strides[i];
   }
   return x.data[offset];

@@ -1,8 +1,6 @@
 // Closures: the lines that one call of a differentiated function writes.
 #include <xtape/grad.hpp>
 
-#include <stdexcept>
-
 #include "state.hpp"
 #include "storage.hpp"
 
@@ -39,9 +37,9 @@ std::vector<Tensor<T>> Closure<T>::vjp(const char* op, In<T> y, const Tensor<T>*
   if (arguments_.empty()) return {};
   TapeState<T>* tape = find(arguments_[0]).state;
   if (!tape)
-    throw std::logic_error("[" + std::string(op) +
-                           "] the tape of the arguments ended inside the function: let it live "
-                           "until the gradient is there.");
+    misuse(op,
+           "the tape of the arguments ended inside the function: let it live "
+           "until the gradient is there.");
   if (seed) tape = join(op, tape, find_recording(*seed).state);
   const Request<T> request(arguments_, Sweep<T>(tape == own_ ? Record::no : Record::yes));
   const TapeState<T>* place = find(y).state;

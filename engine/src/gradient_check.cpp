@@ -17,9 +17,6 @@ using namespace detail;
 
 namespace {
 
-template <class T>
-using Tensors = std::vector<Tensor<T>>;
-
 /// sum(a * b) in double, whatever T is.
 template <class T>
 double inner(const Tensor<T>& a, const Tensor<T>& b) {
@@ -110,9 +107,8 @@ std::string check_first(const Function<T>& f, const Tensors<T>& inputs, const Te
   Tensors<T> analytic;
   if (options.analytic) analytic = options.analytic(inputs, seed);
   if (options.analytic && analytic.size() != inputs.size())
-    fail("check_gradients", "the analytic VJP gave " + std::to_string(analytic.size()) +
-                                " cotangents for " + std::to_string(inputs.size()) +
-                                " inputs: one an input is required.");
+    fail("check_gradients", "the analytic VJP gave ", analytic.size(), " cotangents for ",
+         inputs.size(), " inputs: one an input is required.");
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Shape shape = inputs[i].shape();
     const std::vector<T> g = found[i].values();
@@ -122,9 +118,8 @@ std::string check_first(const Function<T>& f, const Tensors<T>& inputs, const Te
     if (message.empty() && options.analytic) {
       const std::vector<T> values = analytic[i].values();
       if (analytic[i].shape() != shape)
-        fail("check_gradients", "the analytic VJP gave shape " + to_string(analytic[i].shape()) +
-                                    " for input " + std::to_string(i) + " of shape " +
-                                    to_string(shape) + ": the shapes must be equal.");
+        fail("check_gradients", "the analytic VJP gave shape ", analytic[i].shape(), " for input ",
+             i, " of shape ", shape, ": the shapes must be equal.");
       message = compare(i, shape, g, std::vector<double>(values.begin(), values.end()),
                         options.analytic_tolerance * largest(values), "the analytic VJP");
     }
@@ -139,7 +134,7 @@ template <class T>
 GradientReport check_gradients(const Function<T>& f, const Tensors<T>& inputs,
                                const GradientCheck<T>& options) {
   if (options.order != 1 && options.order != 2)
-    fail("check_gradients", "order " + std::to_string(options.order) + ": 1 or 2 is required.");
+    fail("check_gradients", "order ", options.order, ": 1 or 2 is required.");
   Random random(options.seed);
   const Tensor<T> seed = random.normal<T>(f(inputs).shape());
   std::string message = check_first(f, inputs, seed, options);

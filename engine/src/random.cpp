@@ -102,7 +102,7 @@ double Random::normal() noexcept {
 }
 
 std::int64_t Random::below(std::int64_t count) {
-  if (count < 1) fail("below", "count " + std::to_string(count) + ": at least 1 is required.");
+  if (count < 1) fail("below", "count ", count, ": at least 1 is required.");
   // Draws from the incomplete last run of 2^64 are made again: all outcomes are equally likely.
   const std::uint64_t n = static_cast<std::uint64_t>(count);
   const std::uint64_t surplus = (0 - n) % n;
@@ -113,8 +113,7 @@ std::int64_t Random::below(std::int64_t count) {
 
 template <class T>
 Tensor<T> Random::normal(const Shape& shape, double mean, double deviation) {
-  if (!(deviation >= 0))
-    fail("normal", "deviation " + std::to_string(deviation) + ": it must not be negative.");
+  if (!(deviation >= 0)) fail("normal", "deviation ", deviation, ": it must not be negative.");
   const Dims dims = to_dims(shape, "normal");
   auto [out, to] = fresh<T>(dims);
   for (std::int64_t i = 0; i < size_of(dims); ++i)
@@ -124,9 +123,7 @@ Tensor<T> Random::normal(const Shape& shape, double mean, double deviation) {
 
 template <class T>
 Tensor<T> Random::uniform(const Shape& shape, double low, double high) {
-  if (!(low <= high))
-    fail("uniform", "from " + std::to_string(low) + " to " + std::to_string(high) +
-                        ": low must not be above high.");
+  if (!(low <= high)) fail("uniform", "from ", low, " to ", high, ": low must not be above high.");
   const Dims dims = to_dims(shape, "uniform");
   auto [out, to] = fresh<T>(dims);
   for (std::int64_t i = 0; i < size_of(dims); ++i)

@@ -1,6 +1,5 @@
 // Shapes: printing, checking, strides, broadcasting.
 #include <limits>
-#include <stdexcept>
 
 #include "storage.hpp"
 
@@ -26,9 +25,10 @@ namespace detail {
 
 std::string to_string(const Dims& dims) { return bracketed(dims); }
 
-void fail(const char* op, const std::string& text) {
-  throw std::invalid_argument("[" + std::string(op) + "] " + text);
-}
+void append(std::string& text, const char* part) { text += part; }
+void append(std::string& text, const std::string& part) { text += part; }
+void append(std::string& text, const Shape& part) { text += bracketed(part); }
+void append(std::string& text, const Dims& part) { text += bracketed(part); }
 
 void throw_no_value(const char* op) {
   fail(op, "an array without a value was given: it must be assigned first.");
@@ -59,18 +59,17 @@ void check_countable(const Dims& shape, const char* op) {
   std::int64_t size = 1;
   for (std::int64_t n : shape) {
     if (n > 0 && size > std::numeric_limits<std::int64_t>::max() / 16 / n)
-      fail(op, "shape " + to_string(shape) + " has more values than can be counted.");
+      fail(op, "shape ", shape, " has more values than can be counted.");
     size *= n == 0 ? 1 : n;
   }
 }
 
 Dims to_dims(const Shape& shape, const char* op) {
   if (shape.size() > static_cast<std::size_t>(kMaxRank))
-    fail(op, "shape " + bracketed(shape) + " has " + std::to_string(shape.size()) +
-                 " axes: at most " + std::to_string(kMaxRank) + " are possible.");
+    fail(op, "shape ", shape, " has ", shape.size(), " axes: at most ", kMaxRank, " are possible.");
   Dims dims;
   for (std::int64_t n : shape) {
-    if (n < 0) fail(op, "shape " + bracketed(shape) + ": no length may be negative.");
+    if (n < 0) fail(op, "shape ", shape, ": no length may be negative.");
     dims.push_back(n);
   }
   check_countable(dims, op);
@@ -81,15 +80,14 @@ Shape to_shape(const Dims& dims) { return Shape(dims.begin(), dims.end()); }
 
 int normalize(Axis axis, int rank, const char* op) {
   const std::int64_t at = axis.value() < 0 ? axis.value() + rank : axis.value();
-  if (rank == 0) fail(op, "axis " + std::to_string(axis.value()) + " of a scalar: it has no axes.");
+  if (rank == 0) fail(op, "axis ", axis.value(), " of a scalar: it has no axes.");
   if (at < 0 || at >= rank)
-    fail(op, "axis " + std::to_string(axis.value()) + " of " + std::to_string(rank) +
-                 " axes: it must be at least -" + std::to_string(rank) + " and below " +
-                 std::to_string(rank) + ".");
+    fail(op, "axis ", axis.value(), " of ", rank, " axes: it must be at least -", rank,
+         " and below ", rank, ".");
   return static_cast<int>(at);
 }
 
-std::string axis_text(int axis) { return "axis=" + std::to_string(axis); }
+std::string axis_text(int axis) { return text("axis=", axis); }
 
 bool broadcasts_to(const Dims& from, const Dims& to) noexcept {
   const int extra = to.rank() - from.rank();
@@ -107,8 +105,8 @@ Dims broadcast(const Dims& a, const Dims& b, const char* op) {
     std::int64_t& n = result[i + shift];
     if (n == shorter[i] || shorter[i] == 1) continue;
     if (n != 1)
-      fail(op, "cannot broadcast " + to_string(a) + " with " + to_string(b) +
-                   ": lengths, counted from the last axis, must be equal or 1.");
+      fail(op, "cannot broadcast ", a, " with ", b,
+           ": lengths, counted from the last axis, must be equal or 1.");
     n = shorter[i];
   }
   check_countable(result, op);

@@ -2,7 +2,6 @@
 #include "state.hpp"
 
 #include <mutex>
-#include <stdexcept>
 
 #include "storage.hpp"
 
@@ -95,19 +94,20 @@ TapeState<T>* join(const char* op, TapeState<T>* a, TapeState<T>* b) {
       a->epoch.load(std::memory_order_relaxed) < b->epoch.load(std::memory_order_relaxed);
   TapeState<T>* older = a_first ? a : b;
   TapeState<T>* younger = a_first ? b : a;
-  const std::string where = "[" + std::string(op) + "] ";
   if (older->closure && !younger->closure)
-    throw std::logic_error(where +
-                           "mixes an argument of a function under grad with a variable of a Tape "
-                           "made inside that function: pass the tensor in as an argument.");
+    misuse(op,
+           "mixes an argument of a function under grad with a variable of a Tape made inside that "
+           "function: pass the tensor in as an argument.");
   if (!younger->closure)
-    throw std::logic_error(where +
-                           "mixes tensors of two living tapes: put all variables on one tape, or "
-                           "pass stop_gradient of one of the tensors.");
+    misuse(
+        op,
+        "mixes tensors of two living tapes: put all variables on one tape, or pass stop_gradient "
+        "of one of the tensors.");
   if (younger->sweeps > 0)
-    throw std::logic_error(where +
-                           "mixes tapes while the gradient of one of them is computed: "
-                           "a pullback may use its inputs and its output only.");
+    misuse(
+        op,
+        "mixes tapes while the gradient of one of them is computed: a pullback may use its inputs "
+        "and its output only.");
   append(*older, *younger);
   return older;
 }

@@ -1,11 +1,50 @@
 // New arrays for ops to fill, and views of old ones.
 #pragma once
 
+#include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include <xtape/tensor.hpp>
 
 namespace xtape::detail {
+
+template <class T>
+using Tensors = std::vector<Tensor<T>>;
+
+using xtape::to_string;
+std::string to_string(const Dims& dims);
+
+// Not inline: there are many errors, and none is in a hurry.
+void append(std::string& text, const char* part);
+void append(std::string& text, const std::string& part);
+void append(std::string& text, const Shape& part);
+void append(std::string& text, const Dims& part);
+template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+void append(std::string& text, Number part) {
+  append(text, std::to_string(part));
+}
+
+/// Texts, numbers and shapes, one after the other.
+template <class... Parts>
+std::string text(const Parts&... parts) {
+  std::string result;
+  (append(result, parts), ...);
+  return result;
+}
+
+/// Throws std::invalid_argument with `[op] parts`.
+template <class... Parts>
+[[noreturn]] void fail(const char* op, const Parts&... parts) {
+  throw std::invalid_argument(text("[", op, "] ", parts...));
+}
+
+/// Throws std::logic_error with `[op] parts`.
+template <class... Parts>
+[[noreturn]] void misuse(const char* op, const Parts&... parts) {
+  throw std::logic_error(text("[", op, "] ", parts...));
+}
 
 /// A contiguous array that only its maker may fill, before it is handed over.
 template <class E>
@@ -31,7 +70,6 @@ Shape to_shape(const Dims& dims);
 /// Throws std::invalid_argument in the name of `op` for more values than can be counted. What has
 /// been broadcast may hold nearly that many, so whoever makes a larger shape must ask.
 void check_countable(const Dims& shape, const char* op);
-std::string to_string(const Dims& dims);
 
 /// 0 <= axis < rank for a given axis, negative ones counted from the last; throws otherwise.
 int normalize(Axis axis, int rank, const char* op);
@@ -44,8 +82,5 @@ Dims broadcast(const Dims& a, const Dims& b, const char* op);
 
 /// True when broadcasting an array of shape `from` gives shape `to`.
 bool broadcasts_to(const Dims& from, const Dims& to) noexcept;
-
-/// Throws std::invalid_argument with `[op] text`.
-[[noreturn]] void fail(const char* op, const std::string& text);
 
 }  // namespace xtape::detail

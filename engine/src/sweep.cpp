@@ -1,5 +1,4 @@
 // The sweep: from a target's line back to the variables, one pullback after the other.
-#include <stdexcept>
 #include <string>
 
 #include <xtape/ops/elementwise.hpp>
@@ -18,10 +17,6 @@ std::string describe(const Tensor<T>& x) {
   return std::string(dtype<T>()) + to_string(x.raw()->shape);
 }
 
-[[noreturn]] void misuse(const char* op, const std::string& text) {
-  throw std::logic_error("[" + std::string(op) + "] " + text);
-}
-
 /// The line of a target or variable; -1 for a tensor that never stood on any tape.
 template <class T>
 std::int64_t line_on(const TapeState<T>& tape, const char* op, const char* role,
@@ -30,12 +25,12 @@ std::int64_t line_on(const TapeState<T>& tape, const char* op, const char* role,
   if (!b.place.state) return -1;
   const Spot<T> spot = find(x);
   if (!spot.state)
-    misuse(op, std::string(role) + " " + describe(x) +
-                   " stood on a tape that has ended or was cleared: ask before that, or put it on "
-                   "a tape again with variable.");
+    misuse(op, role, " ", describe(x),
+           " stood on a tape that has ended or was cleared: ask before that, or put it on "
+           "a tape again with variable.");
   if (spot.state != &tape)
-    misuse(op, std::string(role) + " " + describe(x) +
-                   " stands on another tape: ask the tape that it was computed on.");
+    misuse(op, role, " ", describe(x),
+           " stands on another tape: ask the tape that it was computed on.");
   return spot.line;
 }
 
@@ -54,8 +49,8 @@ Tensor<T> sum_to(Tensor<T> g, const Dims& shape, const char* op) {
       reducible = shape[i - extra] == given[i];
   }
   if (!reducible)
-    fail(op, "a pullback returned shape " + to_string(given) + " for an input of shape " +
-                 to_string(shape) + ": it must be a shape that the input broadcasts to.");
+    fail(op, "a pullback returned shape ", given, " for an input of shape ", shape,
+         ": it must be a shape that the input broadcasts to.");
   return reshape(sum(g, axes, true), to_shape(shape));
 }
 
@@ -192,9 +187,8 @@ class Backward {
     for (int i = 0; i < line.edges; ++i) needed.push_back(reaches(edge(line, i)));
     std::vector<Tensor<T>> found = (*line.joint)(g, needed);
     if (found.size() != needed.size())
-      fail(line.op, "a joint pullback returned " + std::to_string(found.size()) +
-                        " cotangents for " + std::to_string(needed.size()) +
-                        " inputs: one an input is required.");
+      fail(line.op, "a joint pullback returned ", found.size(), " cotangents for ", needed.size(),
+           " inputs: one an input is required.");
     for (int i = 0; i < line.edges; ++i)
       if (needed[static_cast<std::size_t>(i)])
         deliver(line, edge(line, i).line, std::move(found[static_cast<std::size_t>(i)]), passed);
@@ -225,18 +219,18 @@ std::vector<Tensor<T>> run_sweep(TapeState<T>& tape, const char* op, const Tenso
   for (const Tensor<T>& x : request.wrt) {
     lines.push_back(line_on(tape, op, "variable", x));
     if (lines.back() < 0)
-      misuse(op, "variable " + describe(x) +
-                     " never was on this tape: put it there with variable or watch, and compute "
-                     "the target from what that returns.");
+      misuse(op, "variable ", describe(x),
+             " never was on this tape: put it there with variable or watch, and compute "
+             "the target from what that returns.");
     first = std::min(first, lines.back());
   }
   const Dims& shape = target.raw()->shape;
   if (!seed && target.raw()->size != 1)
-    fail(op, "target " + describe(target) + " has " + std::to_string(target.raw()->size) +
-                 " elements: one is required, or a seed of its shape given to vjp.");
+    fail(op, "target ", describe(target), " has ", target.raw()->size,
+         " elements: one is required, or a seed of its shape given to vjp.");
   if (seed && body(*seed, op).shape != shape)
-    fail(op, "seed " + describe(*seed) + " for target " + describe(target) +
-                 ": the shapes must be equal.");
+    fail(op, "seed ", describe(*seed), " for target ", describe(target),
+         ": the shapes must be equal.");
   if (consume && (request.sweep.record == Record::yes || tape.sweeps > 0))
     misuse(op, "the tape is to be freed while its sweep is recorded or running: keep the tape.");
 

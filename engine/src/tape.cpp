@@ -1,8 +1,6 @@
 // Tape: the list as users hold it.
 #include <xtape/tape.hpp>
 
-#include <stdexcept>
-
 #include "state.hpp"
 #include "storage.hpp"
 
@@ -15,8 +13,7 @@ namespace {
 template <class T>
 void check_idle(const TapeState<T>& state, const char* op) {
   if (state.sweeps > 0)
-    throw std::logic_error("[" + std::string(op) +
-                           "] a sweep of this tape is running: wait until its gradient is there.");
+    misuse(op, "a sweep of this tape is running: wait until its gradient is there.");
 }
 
 }  // namespace
@@ -37,9 +34,7 @@ Tape<T>::~Tape() {
 
 template <class T>
 TapeState<T>& Tape<T>::state(const char* op) const {
-  if (!state_)
-    throw std::logic_error("[" + std::string(op) +
-                           "] this tape was moved from or never made: assign a Tape first.");
+  if (!state_) misuse(op, "this tape was moved from or never made: assign a Tape first.");
   return *state_;
 }
 
@@ -50,9 +45,9 @@ Tensor<T> Tape<T>::variable(const Tensor<T>& x, const std::string& name) {
   check_idle(tape, "variable");
   const TapeState<T>* elsewhere = find_recording(x).state;
   if (elsewhere && elsewhere != &tape)
-    throw std::logic_error(
-        "[variable] a tensor of another living tape was given, and its derivative would be lost: "
-        "compute with it on that tape, or give stop_gradient of it.");
+    misuse("variable",
+           "a tensor of another living tape was given, and its derivative would be lost: "
+           "compute with it on that tape, or give stop_gradient of it.");
   return write_variable(tape, x, name);
 }
 
@@ -78,8 +73,7 @@ template <class T>
 Node<T> Tape<T>::node(std::int64_t line) const {
   TapeState<T>& tape = state("node");
   if (line < 0 || line >= tape.lines.size())
-    fail("node", "line " + std::to_string(line) + " of a tape with " +
-                     std::to_string(tape.lines.size()) + " lines: there is none.");
+    fail("node", "line ", line, " of a tape with ", tape.lines.size(), " lines: there is none.");
   const Line<T>& from = tape.lines[line];
   Node<T> node;
   node.op = from.op;
@@ -101,9 +95,10 @@ std::int64_t Tape<T>::line(In<T> x) const {
   body(x, "line");
   const Spot<T> spot = find(x);
   if (spot.state != &tape)
-    throw std::logic_error(
-        "[line] the tensor does not stand on this tape: give one of its "
-        "variables, or what was computed from them.");
+    misuse(
+        "line",
+        "the tensor does not stand on this tape: give one of its variables, or what was computed "
+        "from them.");
   return spot.line;
 }
 

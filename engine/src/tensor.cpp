@@ -23,9 +23,8 @@ template <class T>
 Tensor<T> Tensor<T>::arange(double start, double stop, double step) {
   const double count = std::ceil((stop - start) / step);
   if (!(std::abs(count) < 1e15))
-    fail("arange", "from " + std::to_string(start) + " to " + std::to_string(stop) +
-                       " in steps of " + std::to_string(step) +
-                       ": finite numbers and a step other than 0 are required.");
+    fail("arange", "from ", start, " to ", stop, " in steps of ", step,
+         ": finite numbers and a step other than 0 are required.");
   Dims dims;
   dims.push_back(std::max<std::int64_t>(0, static_cast<std::int64_t>(count)));
   auto [tensor, data] = fresh<T>(dims);

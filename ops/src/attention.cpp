@@ -24,8 +24,7 @@ template <class T>
 void check(const char* op, const char* name, const Tensor<T>& x, const Dims& expected,
            const char* description) {
   if (body(x, op).shape != expected)
-    fail(op, std::string(name) + " of shape " + to_string(x.shape()) + ": " + to_string(expected) +
-                 " is required, " + description + ".");
+    fail(op, name, " of shape ", x.shape(), ": ", expected, " is required, ", description, ".");
 }
 
 /// Throws unless q and k are [B, H, T, D] with a D.
@@ -34,8 +33,7 @@ void check_query_key(const char* op, const char* q_name, const Tensor<T>& q, con
                      const Tensor<T>& k) {
   const Dims& shape = body(q, op).shape;
   if (shape.rank() != 4 || shape[3] == 0)
-    fail(op, std::string(q_name) + " of shape " + to_string(shape) +
-                 ": [B, H, T, D] with D of at least 1 is required.");
+    fail(op, q_name, " of shape ", shape, ": [B, H, T, D] with D of at least 1 is required.");
   Dims expected = shape;
   if (body(k, op).shape.rank() == 4) expected[2] = k.dim(2);
   check(op, k_name, k, expected, "but for any number of keys");
@@ -49,8 +47,8 @@ void check_visible(const char* op, const Tensor<T>& q, const Tensor<T>& k, const
   scores[3] = k.dim(2);
   const Dims& given = visible.allowed().raw()->shape;
   if (!broadcasts_to(given, scores))
-    fail(op, "a mask of shape " + to_string(given) + " for scores of shape " + to_string(scores) +
-                 ": it must broadcast to them.");
+    fail(op, "a mask of shape ", given, " for scores of shape ", scores,
+         ": it must broadcast to them.");
 }
 
 /// -inf in place of the scores that are not visible.
@@ -77,9 +75,8 @@ void check_coefficient(const Dims& given, const Dims& q) {
   per_head.push_back(1);
   per_token[3] = 1;
   if (given.rank() != 0 && given != per_head && given != per_token)
-    fail(kDifferential, "coefficient of shape " + to_string(given) + ": [], " +
-                            to_string(per_head) + " or " + to_string(per_token) +
-                            " is required, one a call, a head or a query.");
+    fail(kDifferential, "coefficient of shape ", given, ": [], ", per_head, " or ", per_token,
+         " is required, one a call, a head or a query.");
 }
 
 }  // namespace
@@ -101,8 +98,7 @@ Tensor<T> differential_lambda(const Tensor<T>& q1, const Tensor<T>& k1, const Te
   const char* op = "differential_lambda";
   const Dims& shape = body(q1, op).shape;
   if (shape.rank() != 1 || shape[0] == 0)
-    fail(op,
-         "q1 of shape " + to_string(shape) + ": a vector [D] with D of at least 1 is required.");
+    fail(op, "q1 of shape ", shape, ": a vector [D] with D of at least 1 is required.");
   check(op, "k1", k1, shape, "as q1 has");
   check(op, "q2", q2, shape, "as q1 has");
   check(op, "k2", k2, shape, "as q1 has");
@@ -110,7 +106,7 @@ Tensor<T> differential_lambda(const Tensor<T>& q1, const Tensor<T>& k1, const Te
 }
 
 double lambda_init(std::int64_t layer) {
-  if (layer < 1) fail("lambda_init", "layer " + std::to_string(layer) + ": layers count from 1.");
+  if (layer < 1) fail("lambda_init", "layer ", layer, ": layers count from 1.");
   return 0.8 - 0.6 * std::exp(-0.3 * static_cast<double>(layer - 1));
 }
 
@@ -136,8 +132,7 @@ Tensor<T> differential_attention(const Tensor<T>& q1, const Tensor<T>& k1, const
                                  const Tensor<T>& k2, const Tensor<T>& value, double coefficient,
                                  const Visible& visible) {
   if (!std::isfinite(static_cast<T>(coefficient)))
-    fail(kDifferential,
-         "coefficient " + std::to_string(coefficient) + ": a finite number is required.");
+    fail(kDifferential, "coefficient ", coefficient, ": a finite number is required.");
   return differential_attention(q1, k1, q2, k2, value, Tensor<T>(coefficient), visible);
 }
 

@@ -78,8 +78,7 @@ Tensor<T> mask(const Tensor<T>& x, const Mask& allowed, double fill) {
   const Dims& shape = body(x, "mask").shape;
   const Dims& given = body(allowed, "mask").shape;
   if (!broadcasts_to(given, shape))
-    fail("mask", "a mask of shape " + to_string(given) + " for x of shape " + to_string(shape) +
-                     ": it must broadcast to x.");
+    fail("mask", "a mask of shape ", given, " for x of shape ", shape, ": it must broadcast to x.");
   return record<T>("mask", select<T>("mask", allowed, x, fill),
                    {{x, [allowed](In<T> g) { return mask(g, allowed, 0); }}});
 }

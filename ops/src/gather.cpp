@@ -35,9 +35,8 @@ From copy_run(From from, std::int64_t n, T* to) {
 void check_positions(const char* op, const std::vector<std::int64_t>& index, std::int64_t size) {
   for (std::size_t i = 0; i < index.size(); ++i)
     if (index[i] < 0 || index[i] >= size)
-      fail(op, "position " + std::to_string(index[i]) + " (number " + std::to_string(i) +
-                   " of the index) on an axis of length " + std::to_string(size) +
-                   ": it must be at least 0 and below the length.");
+      fail(op, "position ", index[i], " (number ", i, " of the index) on an axis of length ", size,
+           ": it must be at least 0 and below the length.");
 }
 
 }  // namespace
@@ -50,9 +49,8 @@ Tensor<T> unslice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_
   const std::int64_t n = b.shape[at];
   if (start < 0 || size < 0 || step < 1 ||
       (n > 0 && (n - 1 > (size - 1 - start) / step || start >= size)))
-    fail("unslice", std::to_string(n) + " values from " + std::to_string(start) + " in steps of " +
-                        std::to_string(step) + " on an axis of length " + std::to_string(size) +
-                        ": they must fit, and the step be at least 1.");
+    fail("unslice", n, " values from ", start, " in steps of ", step, " on an axis of length ",
+         size, ": they must fit, and the step be at least 1.");
   Dims shape = b.shape;
   shape[at] = size;
   check_countable(shape, "unslice");
@@ -65,14 +63,13 @@ Tensor<T> unslice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_
       for (std::int64_t i = 0; i < n; ++i)
         from = copy_run(from, sides.inner, first + (o * size + start + i * step) * sides.inner);
   });
-  return record<T>(
-      "unslice", std::move(out),
-      {{x,
-        [at, start, n, step](In<T> g) {
-          return slice(g, at, start, n == 0 ? start : start + (n - 1) * step + 1, step);
-        }}},
-      axis_text(at) + ", start=" + std::to_string(start) + ", size=" + std::to_string(size) +
-          ", step=" + std::to_string(step));
+  return record<T>("unslice", std::move(out),
+                   {{x,
+                     [at, start, n, step](In<T> g) {
+                       return slice(g, at, start, n == 0 ? start : start + (n - 1) * step + 1,
+                                    step);
+                     }}},
+                   text(axis_text(at), ", start=", start, ", size=", size, ", step=", step));
 }
 
 template <class T>
@@ -88,8 +85,8 @@ std::vector<Tensor<T>> split(const Tensor<T>& x, const std::vector<std::int64_t>
     total += n;
   }
   if (!valid || total != b.shape[at])
-    fail("split", "axis " + std::to_string(at) + " of shape " + to_string(b.shape) +
-                      " into lengths " + to_string(lengths) + ": they must sum to its length.");
+    fail("split", "axis ", at, " of shape ", b.shape, " into lengths ", lengths,
+         ": they must sum to its length.");
   std::vector<Tensor<T>> parts;
   std::int64_t start = 0;
   for (std::int64_t n : lengths) {
@@ -103,7 +100,7 @@ std::vector<Tensor<T>> split(const Tensor<T>& x, const std::vector<std::int64_t>
       [at](const std::vector<Tensor<T>>& g, const std::vector<bool>&) {
         return std::vector<Tensor<T>>{concatenate(g, at)};
       },
-      axis_text(at) + ", lengths=" + to_string(lengths));
+      text(axis_text(at), ", lengths=", lengths));
 }
 
 template <class T>
@@ -120,9 +117,8 @@ Tensor<T> concatenate(const std::vector<Tensor<T>>& xs, Axis axis) {
       rest[at] = shape[at];
     }
     if (rest != shape)
-      fail("concatenate", "shapes " + to_string(xs[0].shape()) + " and " + to_string(x.shape()) +
-                              " along axis " + std::to_string(at) +
-                              ": all other axes must be equal.");
+      fail("concatenate", "shapes ", xs[0].shape(), " and ", x.shape(), " along axis ", at,
+           ": all other axes must be equal.");
     shape[at] += lengths.back();
     check_countable(shape, "concatenate");
   }
@@ -183,14 +179,14 @@ Tensor<T> scatter_add(const Tensor<T>& x, const Index& index, std::int64_t size,
   const Body<T>& b = body(x, "scatter_add");
   const Dims& along = body(index, "scatter_add").shape;
   const int rank = b.shape.rank() - along.rank() + 1;  // of the result
-  const std::string given =
-      "x of shape " + to_string(b.shape) + " with an index of shape " + to_string(along);
-  if (rank < 1) fail("scatter_add", given + ": x must have all axes of the index.");
+  const auto given = [&] {
+    return text("x of shape ", b.shape, " with an index of shape ", along);
+  };
+  if (rank < 1) fail("scatter_add", given(), ": x must have all axes of the index.");
   const int at = normalize(axis, rank, "scatter_add");
   for (int i = 0; i < along.rank(); ++i)
     if (b.shape[at + i] != along[i])
-      fail("scatter_add",
-           given + " on axis " + std::to_string(at) + ": x must have the axes of the index there.");
+      fail("scatter_add", given(), " on axis ", at, ": x must have the axes of the index there.");
   const std::vector<std::int64_t> positions = index.values();
   check_positions("scatter_add", positions, size);
   Shape wanted = x.shape();
@@ -223,8 +219,7 @@ Tensor<T> stack(const std::vector<Tensor<T>>& xs, Axis axis) {
   std::vector<Tensor<T>> slices;
   for (const Tensor<T>& x : xs) {
     if (body(x, "stack").shape != shape)
-      fail("stack",
-           "shapes " + to_string(shape) + " and " + to_string(x.shape()) + ": all must be equal.");
+      fail("stack", "shapes ", shape, " and ", x.shape(), ": all must be equal.");
     slices.push_back(unsqueeze(stop_gradient(x), at));
   }
   return record_joint<T>(
@@ -268,8 +263,8 @@ Tensor<T> pad(const Tensor<T>& x, const std::vector<std::array<std::int64_t, 2>>
       if (valid) shape[static_cast<int>(i)] += to_dims({width}, "pad")[0];
   }
   if (!valid)
-    fail("pad", "widths [" + given + "] for shape " + to_string(b.shape) +
-                    ": a pair for each axis is required, and none may be negative.");
+    fail("pad", "widths [", given, "] for shape ", b.shape,
+         ": a pair for each axis is required, and none may be negative.");
   auto [out, to] = fresh<T>(to_dims(to_shape(shape), "pad"));
   std::fill_n(to, size_of(shape), static_cast<T>(value));
   // Where each run of x's last axis begins in the result.
@@ -288,7 +283,7 @@ Tensor<T> pad(const Tensor<T>& x, const std::vector<std::array<std::int64_t, 2>>
       dx = slice(dx, i, widths[i][0], widths[i][0] + from[i]);
     return dx;
   };
-  return record<T>("pad", std::move(out), {{x, std::move(pullback)}}, "widths=[" + given + "]");
+  return record<T>("pad", std::move(out), {{x, std::move(pullback)}}, text("widths=[", given, "]"));
 }
 
 template <class T>
@@ -299,9 +294,8 @@ Tensor<T> take_along_axis(const Tensor<T>& x, const Index& index, Axis axis) {
   Dims expected = shape;
   if (wanted.rank() == shape.rank()) expected[at] = wanted[at];
   if (wanted != expected)
-    fail("take_along_axis", "an index of shape " + to_string(wanted) + " for x of shape " +
-                                to_string(shape) + " along axis " + std::to_string(at) +
-                                ": all other axes must be equal.");
+    fail("take_along_axis", "an index of shape ", wanted, " for x of shape ", shape, " along axis ",
+         at, ": all other axes must be equal.");
   std::vector<std::int64_t> positions = index.values();
   check_positions("take_along_axis", positions, shape[at]);
   // Each place along the axis becomes a place in x's values, one after the other.

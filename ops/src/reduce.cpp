@@ -29,7 +29,7 @@ struct Reduction {
     reduced.fill(axes.every());
     for (std::int64_t axis : axes.list()) {
       bool& mark = reduced[static_cast<std::size_t>(normalize(axis, shape.rank(), op))];
-      if (mark) fail(op, "axes " + to_string(axes.list()) + ": each may be given once only.");
+      if (mark) fail(op, "axes ", axes.list(), ": each may be given once only.");
       mark = true;
     }
     for (int i = 0; i < shape.rank(); ++i) {
@@ -46,7 +46,7 @@ struct Reduction {
     Shape axes;
     for (int i = 0; i < rank; ++i)
       if ((*this)[i]) axes.push_back(i);
-    return "axes=" + to_string(axes) + (keepdims ? ", keepdims" : "");
+    return text("axes=", axes, keepdims ? ", keepdims" : "");
   }
 };
 
@@ -163,8 +163,8 @@ struct Undo {
 
 void check_not_empty(const char* op, const Reduction& over, const Dims& shape) {
   if (over.count == 0)
-    fail(op, "shape " + to_string(shape) + " over " + over.attributes(shape.rank(), false) +
-                 ": there is nothing to take it of.");
+    fail(op, "shape ", shape, " over ", over.attributes(shape.rank(), false),
+         ": there is nothing to take it of.");
 }
 
 }  // namespace
@@ -254,8 +254,8 @@ Tensor<T> var(const Tensor<T>& x, const Axes& axes, bool keepdims, double correc
   const Reduction over("var", b.shape, axes);
   const double n = static_cast<double>(over.count) - correction;
   if (!(n > 0) || over.count == 0)
-    fail("var", std::to_string(over.count) + " values with a correction of " +
-                    std::to_string(correction) + ": more values are required.");
+    fail("var", over.count, " values with a correction of ", correction,
+         ": more values are required.");
   return sum(square(x - mean(x, axes, true)), axes, keepdims) / n;
 }
 

@@ -56,17 +56,17 @@ std::optional<Dims> strides_for(const Body<E>& x, const Dims& shape) {
 /// The wanted shape, with -1 replaced by the length that is left.
 Dims resolve(const Shape& wanted, const Dims& from, const char* op) {
   Shape shape = wanted;
-  const std::string both = "shape " + to_string(from) + " to " + to_string(wanted) + ": ";
   const auto unknown = std::find(shape.begin(), shape.end(), -1);
   if (unknown != shape.end()) {
     *unknown = 1;
     const std::int64_t known = size_of(to_dims(shape, op));
     if (known == 0 || size_of(from) % known != 0)
-      fail(op, both + "the length for -1 cannot be found.");
+      fail(op, "shape ", from, " to ", wanted, ": the length for -1 cannot be found.");
     *unknown = size_of(from) / known;
   }
   const Dims dims = to_dims(shape, op);
-  if (size_of(dims) != size_of(from)) fail(op, both + "the number of values must stay the same.");
+  if (size_of(dims) != size_of(from))
+    fail(op, "shape ", from, " to ", wanted, ": the number of values must stay the same.");
   return dims;
 }
 
@@ -98,8 +98,7 @@ Mask reshape(const Mask& x, const Shape& shape) { return reshaped(x, shape); }
 template <class T>
 Tensor<T> transpose(const Tensor<T>& x) {
   const int rank = body(x, "transpose").shape.rank();
-  if (rank < 2)
-    fail("transpose", "shape " + to_string(x.shape()) + ": at least two axes are required.");
+  if (rank < 2) fail("transpose", "shape ", x.shape(), ": at least two axes are required.");
   std::vector<std::int64_t> order;
   for (int i = 0; i < rank; ++i) order.push_back(i);
   std::swap(order[order.size() - 1], order[order.size() - 2]);
@@ -110,7 +109,6 @@ template <class T>
 Tensor<T> transpose(const Tensor<T>& x, const Axes& axes) {
   const Body<T>& b = body(x, "transpose");
   const std::vector<std::int64_t>& order = axes.list();
-  const std::string text = to_string(order);
   std::vector<std::int64_t> inverse(order.size(), -1);
   Dims shape, strides;
   bool permutation = static_cast<int>(order.size()) == b.shape.rank();
@@ -122,10 +120,10 @@ Tensor<T> transpose(const Tensor<T>& x, const Axes& axes) {
     strides.push_back(b.strides[from]);
   }
   if (!permutation)
-    fail("transpose",
-         "order " + text + " for shape " + to_string(b.shape) + ": each axis is required once.");
+    fail("transpose", "order ", order, " for shape ", b.shape, ": each axis is required once.");
   return record<T>("transpose", view<T>(x, shape, strides),
-                   {{x, [inverse](In<T> g) { return transpose(g, inverse); }}}, "order=" + text);
+                   {{x, [inverse](In<T> g) { return transpose(g, inverse); }}},
+                   text("order=", order));
 }
 
 template <class T>
@@ -133,7 +131,7 @@ Tensor<T> unsqueeze(const Tensor<T>& x, Axis axis) {
   const Body<T>& b = body(x, "unsqueeze");
   const int at = normalize(axis, b.shape.rank() + 1, "unsqueeze");
   if (b.shape.rank() == kMaxRank)
-    fail("unsqueeze", "shape " + to_string(b.shape) + " has all the axes that are possible.");
+    fail("unsqueeze", "shape ", b.shape, " has all the axes that are possible.");
   Dims shape, strides;
   for (int i = 0; i <= b.shape.rank(); ++i) {
     if (i == at) {
@@ -155,8 +153,7 @@ Tensor<T> squeeze(const Tensor<T>& x, const Axes& axes) {
   for (std::int64_t axis : axes.list()) {
     const int at = normalize(axis, b.shape.rank(), "squeeze");
     if (b.shape[at] != 1)
-      fail("squeeze", "axis " + std::to_string(axis) + " of shape " + to_string(b.shape) +
-                          ": its length must be 1.");
+      fail("squeeze", "axis ", axis, " of shape ", b.shape, ": its length must be 1.");
     out[static_cast<std::size_t>(at)] = true;
   }
   Dims shape, strides;
@@ -174,7 +171,7 @@ Tensor<T> slice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_t 
                 std::int64_t step) {
   const Body<T>& b = body(x, "slice");
   const int at = normalize(axis, b.shape.rank(), "slice");
-  if (step < 1) fail("slice", "step " + std::to_string(step) + ": it must be at least 1.");
+  if (step < 1) fail("slice", "step ", step, ": it must be at least 1.");
   const std::int64_t length = b.shape[at];
   const auto inside = [length](std::int64_t i) {
     return std::clamp<std::int64_t>(i < 0 ? i + length : i, 0, length);
@@ -189,8 +186,7 @@ Tensor<T> slice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_t 
   return record<T>(
       "slice", view<T>(x, shape, strides, offset),
       {{x, [at, from, length, step](In<T> g) { return unslice(g, at, from, length, step); }}},
-      axis_text(at) + ", start=" + std::to_string(from) + ", stop=" + std::to_string(to) +
-          ", step=" + std::to_string(step));
+      text(axis_text(at), ", start=", from, ", stop=", to, ", step=", step));
 }
 
 template <class T>
@@ -200,8 +196,8 @@ Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& wanted) {
   if (shape == b.shape) return x;
   const int extra = shape.rank() - b.shape.rank();
   if (!broadcasts_to(b.shape, shape))
-    fail("broadcast_to", "shape " + to_string(b.shape) + " to " + to_string(wanted) +
-                             ": lengths, counted from the last axis, must be equal or 1.");
+    fail("broadcast_to", "shape ", b.shape, " to ", wanted,
+         ": lengths, counted from the last axis, must be equal or 1.");
   Dims strides;
   for (int i = 0; i < shape.rank(); ++i)
     strides.push_back(i < extra || b.shape[i - extra] != shape[i] ? 0 : b.strides[i - extra]);
@@ -221,7 +217,7 @@ Tensor<T> flip(const Tensor<T>& x, const Axes& axes) {
     strides[at] = -strides[at];  // twice given is turned twice
   }
   return record<T>("flip", view<T>(x, b.shape, strides, offset),
-                   {{x, [list](In<T> g) { return flip(g, list); }}}, "axes=" + to_string(list));
+                   {{x, [list](In<T> g) { return flip(g, list); }}}, text("axes=", list));
 }
 
 namespace {
@@ -230,7 +226,7 @@ namespace {
 template <class T, class Keep>
 Mask triangle(const char* op, const Tensor<T>& x, Keep keep) {
   const Dims& shape = body(x, op).shape;
-  if (shape.rank() < 2) fail(op, "shape " + to_string(shape) + ": at least two axes are required.");
+  if (shape.rank() < 2) fail(op, "shape ", shape, ": at least two axes are required.");
   const std::int64_t rows = x.dim(-2), columns = x.dim(-1);
   std::vector<bool> kept;
   for (std::int64_t i = 0; i < rows; ++i)

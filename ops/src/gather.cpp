@@ -1,5 +1,4 @@
-// Ops of shape.hpp that write their values: split, concatenate, stack, pad, gather and others. They
-// see an array as [outer, axis, inner] and copy runs of `inner` values.
+// Ops of shape.hpp that write their values: split, concatenate, stack, pad, gather and others.
 #include <algorithm>
 #include <string>
 
@@ -25,11 +24,19 @@ struct Sides {
   }
 };
 
-/// Copies n values; returns where the next run begins.
-template <class From, class T>
-From copy_run(From from, std::int64_t n, T* to) {
-  for (; n > 0; --n) *to++ = *from++;
-  return from;
+/// Writes x's values to places that lie `strides` apart.
+template <class T>
+void place(const Body<T>& x, T* to, const Dims& strides) {
+  const Rows<2> rows(x.shape, {x.strides, strides});
+  for_each_offset<2>(rows.outer, rows.strides, [&](const auto& at) {
+    const T* from = x.data + at[0];
+    T* next = to + at[1];
+    if (rows.step[0] == 1 && rows.step[1] == 1)
+      std::copy_n(from, rows.length, next);
+    else
+      for (std::int64_t i = 0; i < rows.length; ++i)
+        next[i * rows.step[1]] = from[i * rows.step[0]];
+  });
 }
 
 void check_positions(const char* op, const std::vector<std::int64_t>& index, std::int64_t size) {
@@ -56,38 +63,27 @@ Tensor<T> unslice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_
   check_countable(shape, "unslice");
   auto [out, to] = fresh<T>(shape);
   std::fill_n(to, size_of(shape), T(0));
-  const Sides sides(shape, at);
-  T* const first = to;
-  read_values(b, [&](auto from) {
-    for (std::int64_t o = 0; o < sides.outer; ++o)
-      for (std::int64_t i = 0; i < n; ++i)
-        from = copy_run(from, sides.inner, first + (o * size + start + i * step) * sides.inner);
-  });
-  return record<T>("unslice", std::move(out),
-                   {{x,
-                     [at, start, n, step](In<T> g) {
-                       return slice(g, at, start, n == 0 ? start : start + (n - 1) * step + 1,
-                                    step);
-                     }}},
-                   text(axis_text(at), ", start=", start, ", size=", size, ", step=", step));
+  Dims strides = contiguous_strides(shape);
+  T* const first = to + (n > 0 ? start * strides[at] : 0);
+  strides[at] *= n > 1 ? step : 1;  // one that is never taken may be too large
+  place(b, first, strides);
+  const std::int64_t stop = n == 0 ? start : start + (n - 1) * step + 1;
+  return record<T>(
+      "unslice", std::move(out),
+      {{x, [at, start, stop, step](In<T> g) { return slice(g, at, start, stop, step); }}},
+      text(axis_text(at), ", start=", start, ", size=", size, ", step=", step));
 }
 
 template <class T>
-std::vector<Tensor<T>> split(const Tensor<T>& x, const std::vector<std::int64_t>& lengths,
-                             Axis axis) {
+Tensors<T> split(const Tensor<T>& x, const std::vector<std::int64_t>& lengths, Axis axis) {
   const Body<T>& b = body(x, "split");
   const int at = normalize(axis, b.shape.rank(), "split");
-  std::int64_t total = 0;
-  bool valid = true;
-  for (std::int64_t n : lengths) {
-    valid = valid && n >= 0 && n <= b.shape[at] - total;
-    if (!valid) break;
-    total += n;
-  }
-  if (!valid || total != b.shape[at])
+  std::int64_t left = b.shape[at];  // stays at -1 from the first length that does not fit
+  for (std::int64_t n : lengths) left = n < 0 || n > left ? -1 : left - n;
+  if (left != 0)
     fail("split", "axis ", at, " of shape ", b.shape, " into lengths ", lengths,
          ": they must sum to its length.");
-  std::vector<Tensor<T>> parts;
+  Tensors<T> parts;
   std::int64_t start = 0;
   for (std::int64_t n : lengths) {
     Dims shape = b.shape;
@@ -97,14 +93,14 @@ std::vector<Tensor<T>> split(const Tensor<T>& x, const std::vector<std::int64_t>
   }
   return record_joint<T>(
       "split", std::move(parts), {x},
-      [at](const std::vector<Tensor<T>>& g, const std::vector<bool>&) {
-        return std::vector<Tensor<T>>{concatenate(g, at)};
+      [at](const Tensors<T>& g, const std::vector<bool>&) {
+        return Tensors<T>{concatenate(g, at)};
       },
       text(axis_text(at), ", lengths=", lengths));
 }
 
 template <class T>
-Tensor<T> concatenate(const std::vector<Tensor<T>>& xs, Axis axis) {
+Tensor<T> concatenate(const Tensors<T>& xs, Axis axis) {
   if (xs.empty()) fail("concatenate", "no tensors: at least one is required.");
   Dims shape = body(xs[0], "concatenate").shape;
   const int at = normalize(axis, shape.rank(), "concatenate");
@@ -123,20 +119,15 @@ Tensor<T> concatenate(const std::vector<Tensor<T>>& xs, Axis axis) {
     check_countable(shape, "concatenate");
   }
   auto [out, to] = fresh<T>(shape);
-  const Sides sides(shape, at);
+  const Dims strides = contiguous_strides(shape);
   std::int64_t start = 0;
-  T* const first = to;
   for (std::size_t part = 0; part < xs.size(); ++part) {
-    read_values(*xs[part].raw(), [&](auto from) {
-      for (std::int64_t o = 0; o < sides.outer; ++o)
-        from = copy_run(from, lengths[part] * sides.inner,
-                        first + (o * shape[at] + start) * sides.inner);
-    });
+    place(*xs[part].raw(), to + start * strides[at], strides);
     start += lengths[part];
   }
   return record_joint<T>(
       "concatenate", {std::move(out)}, xs,
-      [at, lengths](const std::vector<Tensor<T>>& g, const std::vector<bool>&) {
+      [at, lengths](const Tensors<T>& g, const std::vector<bool>&) {
         return split(g[0], lengths, at);
       },
       axis_text(at))[0];
@@ -209,14 +200,14 @@ Tensor<T> scatter_add(const Tensor<T>& x, const Index& index, std::int64_t size,
 }
 
 template <class T>
-Tensor<T> stack(const std::vector<Tensor<T>>& xs, Axis axis) {
+Tensor<T> stack(const Tensors<T>& xs, Axis axis) {
   if (xs.empty()) fail("stack", "no tensors: at least one is required.");
   const Dims& shape = body(xs[0], "stack").shape;
   const int at = normalize(axis, shape.rank() + 1, "stack");
   Shape wanted = xs[0].shape();
   wanted.insert(wanted.begin() + at, static_cast<std::int64_t>(xs.size()));
   to_dims(wanted, "stack");
-  std::vector<Tensor<T>> slices;
+  Tensors<T> slices;
   for (const Tensor<T>& x : xs) {
     if (body(x, "stack").shape != shape)
       fail("stack", "shapes ", shape, " and ", x.shape(), ": all must be equal.");
@@ -224,28 +215,23 @@ Tensor<T> stack(const std::vector<Tensor<T>>& xs, Axis axis) {
   }
   return record_joint<T>(
       "stack", {concatenate(slices, at)}, xs,
-      [at](const std::vector<Tensor<T>>& g, const std::vector<bool>&) { return unstack(g[0], at); },
+      [at](const Tensors<T>& g, const std::vector<bool>&) { return unstack(g[0], at); },
       axis_text(at))[0];
 }
 
 template <class T>
-std::vector<Tensor<T>> unstack(const Tensor<T>& x, Axis axis) {
+Tensors<T> unstack(const Tensor<T>& x, Axis axis) {
   const Body<T>& b = body(x, "unstack");
   const int at = normalize(axis, b.shape.rank(), "unstack");
-  Dims shape, strides;
-  for (int i = 0; i < b.shape.rank(); ++i) {
-    if (i == at) continue;
-    shape.push_back(b.shape[i]);
-    strides.push_back(b.strides[i]);
-  }
-  std::vector<Tensor<T>> parts;
+  Dims shape = b.shape, strides = b.strides;
+  shape.erase(at);
+  strides.erase(at);
+  Tensors<T> parts;
   for (std::int64_t i = 0; i < b.shape[at]; ++i)
     parts.push_back(view<T>(x, shape, strides, b.size > 0 ? i * b.strides[at] : 0));
   return record_joint<T>(
       "unstack", std::move(parts), {x},
-      [at](const std::vector<Tensor<T>>& g, const std::vector<bool>&) {
-        return std::vector<Tensor<T>>{stack(g, at)};
-      },
+      [at](const Tensors<T>& g, const std::vector<bool>&) { return Tensors<T>{stack(g, at)}; },
       axis_text(at));
 }
 
@@ -267,16 +253,11 @@ Tensor<T> pad(const Tensor<T>& x, const std::vector<std::array<std::int64_t, 2>>
          ": a pair for each axis is required, and none may be negative.");
   auto [out, to] = fresh<T>(to_dims(to_shape(shape), "pad"));
   std::fill_n(to, size_of(shape), static_cast<T>(value));
-  // Where each run of x's last axis begins in the result.
-  T* const first = to;
   const Dims strides = contiguous_strides(shape);
-  std::int64_t inside = 0;
+  std::int64_t first = 0;
   for (int i = 0; i < shape.rank(); ++i)
-    inside += widths[static_cast<std::size_t>(i)][0] * strides[i];
-  read_values(b, [&](auto from) {
-    for_each_offset<1>(b.shape, {strides},
-                       [&](const auto& offset) { first[inside + offset[0]] = *from++; });
-  });
+    first += widths[static_cast<std::size_t>(i)][0] * strides[i];
+  place(b, to + first, strides);
   auto pullback = [widths, from = x.shape()](In<T> g) {
     Tensor<T> dx = g;
     for (std::size_t i = 0; i < widths.size(); ++i)
@@ -321,17 +302,17 @@ Tensor<T> one_hot(const Index& index, std::int64_t classes) {
   return out;
 }
 
-#define XTAPE_INSTANTIATE(T)                                                                       \
-  template Tensor<T> unslice(const Tensor<T>&, Axis, std::int64_t, std::int64_t, std::int64_t);    \
-  template std::vector<Tensor<T>> split(const Tensor<T>&, const std::vector<std::int64_t>&, Axis); \
-  template Tensor<T> concatenate(const std::vector<Tensor<T>>&, Axis);                             \
-  template Tensor<T> stack(const std::vector<Tensor<T>>&, Axis);                                   \
-  template std::vector<Tensor<T>> unstack(const Tensor<T>&, Axis);                                 \
-  template Tensor<T> pad(const Tensor<T>&, const std::vector<std::array<std::int64_t, 2>>&,        \
-                         double);                                                                  \
-  template Tensor<T> take_along_axis(const Tensor<T>&, const Index&, Axis);                        \
-  template Tensor<T> one_hot(const Index&, std::int64_t);                                          \
-  template Tensor<T> gather(const Tensor<T>&, const Index&, Axis);                                 \
+#define XTAPE_INSTANTIATE(T)                                                                    \
+  template Tensor<T> unslice(const Tensor<T>&, Axis, std::int64_t, std::int64_t, std::int64_t); \
+  template Tensors<T> split(const Tensor<T>&, const std::vector<std::int64_t>&, Axis);          \
+  template Tensor<T> concatenate(const Tensors<T>&, Axis);                                      \
+  template Tensor<T> stack(const Tensors<T>&, Axis);                                            \
+  template Tensors<T> unstack(const Tensor<T>&, Axis);                                          \
+  template Tensor<T> pad(const Tensor<T>&, const std::vector<std::array<std::int64_t, 2>>&,     \
+                         double);                                                               \
+  template Tensor<T> take_along_axis(const Tensor<T>&, const Index&, Axis);                     \
+  template Tensor<T> one_hot(const Index&, std::int64_t);                                       \
+  template Tensor<T> gather(const Tensor<T>&, const Index&, Axis);                              \
   template Tensor<T> scatter_add(const Tensor<T>&, const Index&, std::int64_t, Axis);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

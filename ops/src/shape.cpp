@@ -2,6 +2,7 @@
 #include <xtape/ops/shape.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -99,9 +100,9 @@ template <class T>
 Tensor<T> transpose(const Tensor<T>& x) {
   const int rank = body(x, "transpose").shape.rank();
   if (rank < 2) fail("transpose", "shape ", x.shape(), ": at least two axes are required.");
-  std::vector<std::int64_t> order;
-  for (int i = 0; i < rank; ++i) order.push_back(i);
-  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::iter_swap(order.end() - 1, order.end() - 2);
   return transpose(x, order);
 }
 
@@ -132,16 +133,9 @@ Tensor<T> unsqueeze(const Tensor<T>& x, Axis axis) {
   const int at = normalize(axis, b.shape.rank() + 1, "unsqueeze");
   if (b.shape.rank() == kMaxRank)
     fail("unsqueeze", "shape ", b.shape, " has all the axes that are possible.");
-  Dims shape, strides;
-  for (int i = 0; i <= b.shape.rank(); ++i) {
-    if (i == at) {
-      shape.push_back(1);
-      strides.push_back(1);
-    }
-    if (i == b.shape.rank()) break;
-    shape.push_back(b.shape[i]);
-    strides.push_back(b.strides[i]);
-  }
+  Dims shape = b.shape, strides = b.strides;
+  shape.insert(at, 1);
+  strides.insert(at, 1);
   return record<T>("unsqueeze", view<T>(x, shape, strides),
                    {{x, [at](In<T> g) { return squeeze(g, at); }}}, axis_text(at));
 }

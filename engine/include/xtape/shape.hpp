@@ -38,6 +38,13 @@ class Dims {
   const std::int64_t* end() const noexcept { return at_.data() + rank_; }
   void push_back(std::int64_t n) noexcept { at_[static_cast<std::size_t>(rank_++)] = n; }
   void resize(int rank) noexcept { rank_ = rank; }
+  void insert(int axis, std::int64_t n) noexcept {
+    for (int i = rank_++; i > axis; --i) (*this)[i] = (*this)[i - 1];
+    (*this)[axis] = n;
+  }
+  void erase(int axis) noexcept {
+    for (--rank_; axis < rank_; ++axis) (*this)[axis] = (*this)[axis + 1];
+  }
 
   friend bool operator==(const Dims& a, const Dims& b) noexcept {
     if (a.rank_ != b.rank_) return false;

@@ -22,35 +22,20 @@ namespace {
 template <class E>
 std::optional<Dims> strides_for(const Body<E>& x, const Dims& shape) {
   if (x.contiguous) return contiguous_strides(shape);
-  Dims old_shape, old_strides, result;
-  for (int i = 0; i < x.shape.rank(); ++i) {
-    if (x.shape[i] == 1) continue;
-    old_shape.push_back(x.shape[i]);
-    old_strides.push_back(x.strides[i]);
-  }
-  result.resize(shape.rank());
-  int from = 0, to = 0;
-  while (from < old_shape.rank() && to < shape.rank()) {
-    // The shortest runs of old and of new axes that hold equally many values.
-    int from_end = from + 1, to_end = to + 1;
-    std::int64_t old_size = old_shape[from], new_size = shape[to];
-    while (old_size != new_size) {
-      if (old_size < new_size)
-        old_size *= old_shape[from_end++];
-      else
-        new_size *= shape[to_end++];
+  Dims result = shape;
+  int from = x.shape.rank() - 1, to = shape.rank() - 1;
+  while (from >= 0) {
+    // The longest run of old axes that lie without a gap must hold whole new axes.
+    const std::int64_t step = x.strides[from];
+    std::int64_t old_size = x.shape[from--], new_size = 1;
+    while (from >= 0 && (x.shape[from] == 1 || x.strides[from] == old_size * step))
+      old_size *= x.shape[from--];
+    for (; to >= 0 && (new_size < old_size || shape[to] == 1); --to) {
+      result[to] = new_size * step;
+      new_size *= shape[to];
     }
-    for (int i = from; i + 1 < from_end; ++i)
-      if (old_strides[i] != old_shape[i + 1] * old_strides[i + 1]) return std::nullopt;
-    std::int64_t step = old_strides[from_end - 1];
-    for (int i = to_end - 1; i >= to; --i) {
-      result[i] = step;
-      step *= shape[i];
-    }
-    from = from_end;
-    to = to_end;
+    if (new_size != old_size) return std::nullopt;
   }
-  for (; to < shape.rank(); ++to) result[to] = 1;  // only axes of length 1 are left
   return result;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 template <class T>
 std::string describe(const Tensor<T>& x) {
-  return std::string(dtype<T>()) + to_string(x.raw()->shape);
+  return text(dtype<T>(), x.raw()->shape);
 }
 
 /// The line of a target or variable; -1 for a tensor that never stood on any tape.
@@ -26,8 +26,8 @@ std::int64_t line_on(const TapeState<T>& tape, const char* op, const char* role,
   const Spot<T> spot = find(x);
   if (!spot.state)
     misuse(op, role, " ", describe(x),
-           " stood on a tape that has ended or was cleared: ask before that, or put it on "
-           "a tape again with variable.");
+           " stood on a tape that has ended or was cleared: ask before that, or put it on a tape "
+           "again with variable.");
   if (spot.state != &tape)
     misuse(op, role, " ", describe(x),
            " stands on another tape: ask the tape that it was computed on.");
@@ -39,54 +39,37 @@ template <class T>
 Tensor<T> sum_to(Tensor<T> g, const Dims& shape, const char* op) {
   if (body(g, op).shape == shape) return g;
   const Dims given = g.raw()->shape;
-  const int extra = given.rank() - shape.rank();
-  std::vector<std::int64_t> axes;
-  bool reducible = extra >= 0;
-  for (int i = 0; reducible && i < given.rank(); ++i) {
-    if (i < extra || (shape[i - extra] == 1 && given[i] != 1))
-      axes.push_back(i);
-    else
-      reducible = shape[i - extra] == given[i];
-  }
-  if (!reducible)
+  if (!broadcasts_to(shape, given))
     fail(op, "a pullback returned shape ", given, " for an input of shape ", shape,
          ": it must be a shape that the input broadcasts to.");
+  const int extra = given.rank() - shape.rank();
+  std::vector<std::int64_t> axes;
+  for (int i = 0; i < given.rank(); ++i)
+    if (i < extra || shape[i - extra] != given[i]) axes.push_back(i);
   return reshape(sum(g, axes, true), to_shape(shape));
 }
 
-/// Pauses a tape for the time of a sweep that is not recorded, and marks it as being swept.
+/// Pauses a tape for the time of a sweep that is not recorded, marks it as being swept, and clears
+/// it afterwards when it is used up: also when the sweep ends with an exception.
 template <class T>
 class Sweeping {
  public:
-  Sweeping(TapeState<T>& tape, Record record) : tape_(tape), paused_(tape.paused) {
+  Sweeping(TapeState<T>& tape, Record record, bool consume)
+      : tape_(tape), paused_(tape.paused), consume_(consume) {
     tape_.paused = paused_ || record == Record::no;
     ++tape_.sweeps;
   }
   Sweeping(const Sweeping&) = delete;
-  Sweeping& operator=(const Sweeping&) = delete;
   ~Sweeping() {
     tape_.paused = paused_;
     --tape_.sweeps;
+    if (consume_) clear_state(tape_);
   }
 
  private:
   TapeState<T>& tape_;
   bool paused_;
-};
-
-/// Clears a tape that is used up, also when its sweep ends with an exception.
-template <class T>
-class Consuming {
- public:
-  Consuming(TapeState<T>& tape, bool consume) : tape_(consume ? &tape : nullptr) {}
-  Consuming(const Consuming&) = delete;
-  Consuming& operator=(const Consuming&) = delete;
-  ~Consuming() {
-    if (tape_) clear_state(*tape_);
-  }
-
- private:
-  TapeState<T>* tape_;
+  bool consume_;
 };
 
 /// One sweep over the lines from `last` down to `first`.
@@ -101,18 +84,18 @@ class Backward {
         adjoints_(needed_.size()) {}
 
   /// Asks for the adjoint of a line: it is kept, and all that depends on the line is needed.
-  void want(std::int64_t line) { needed_[index(line)] = wanted_[index(line)] = true; }
+  void want(std::int64_t line) {
+    if (inside(line)) needed_[index(line)] = wanted_[index(line)] = true;
+  }
 
   /// Finds the lines that depend on a wanted one: only their cotangents are computed.
   void mark() {
     for (std::int64_t at = first_; inside(at); ++at) {
       const Line<T>& line = tape_.lines[at];
-      if (line.outputs < 0 && inside(at + line.outputs)) {
-        if (needed_[index(at + line.outputs)]) needed_[index(at)] = true;
-        continue;
-      }
-      for (int i = 0; i < line.edges && !needed_[index(at)]; ++i)
-        needed_[index(at)] = reaches(edge(line, i));
+      char& needed = needed_[index(at)];
+      if (line.outputs < 0 && inside(at + line.outputs))
+        needed = needed || needed_[index(at + line.outputs)];
+      for (int i = 0; i < line.edges && !needed; ++i) needed = reaches(edge(line, i));
     }
   }
 
@@ -122,10 +105,7 @@ class Backward {
   }
 
   /// The adjoint of a wanted line, zeros where the target does not depend on it.
-  Tensor<T> adjoint(std::int64_t at) {
-    const Tensor<T>& found = adjoints_[index(at)];
-    return found.has_value() ? found : Tensor<T>::zeros(to_shape(tape_.lines[at].shape));
-  }
+  Tensor<T> adjoint(std::int64_t at) { return or_zeros(take(at), at); }
 
   using Passed = std::vector<Contribution<T>>;
 
@@ -134,7 +114,7 @@ class Backward {
     if (line.outputs < 0) return;  // its cotangent waits for the first line of its op
     Passed passed;
     if (line.joint) {
-      const std::vector<Tensor<T>> g = pass_joint(line, at, observer ? &passed : nullptr);
+      const Tensors<T> g = pass_joint(line, at, observer ? &passed : nullptr);
       for (std::size_t i = observer ? g.size() : 0; i-- > 0;)
         observer(at + static_cast<std::int64_t>(i), g[i], i == 0 ? passed : Passed());
     } else {
@@ -154,6 +134,10 @@ class Backward {
   Edge<T>& edge(const Line<T>& line, int i) { return tape_.edges[line.first_edge + i]; }
   bool reaches(const Edge<T>& edge) const { return inside(edge.line) && needed_[index(edge.line)]; }
 
+  Tensor<T> or_zeros(const Tensor<T>& adjoint, std::int64_t at) {
+    return adjoint.has_value() ? adjoint : Tensor<T>::zeros(to_shape(tape_.lines[at].shape));
+  }
+
   /// The cotangent of a line, which leaves the sweep unless it is wanted.
   Tensor<T> take(std::int64_t at) {
     if (!inside(at)) return {};
@@ -171,8 +155,8 @@ class Backward {
 
   /// A joint pullback gets the cotangents of all outputs, zeros for those that the target does not
   /// depend on.
-  std::vector<Tensor<T>> pass_joint(const Line<T>& line, std::int64_t at, Passed* passed) {
-    std::vector<Tensor<T>> g;
+  Tensors<T> pass_joint(const Line<T>& line, std::int64_t at, Passed* passed) {
+    Tensors<T> g;
     bool reached = false;
     for (std::int64_t i = at; i < at + line.outputs; ++i) {
       g.push_back(take(i));
@@ -180,12 +164,11 @@ class Backward {
     }
     if (!reached || !needed_[index(at)]) return {};
     for (std::size_t i = 0; i < g.size(); ++i)
-      if (!g[i].has_value())
-        g[i] = Tensor<T>::zeros(to_shape(tape_.lines[at + static_cast<std::int64_t>(i)].shape));
+      g[i] = or_zeros(g[i], at + static_cast<std::int64_t>(i));
 
     std::vector<bool> needed;
     for (int i = 0; i < line.edges; ++i) needed.push_back(reaches(edge(line, i)));
-    std::vector<Tensor<T>> found = (*line.joint)(g, needed);
+    Tensors<T> found = (*line.joint)(g, needed);
     if (found.size() != needed.size())
       fail(line.op, "a joint pullback returned ", found.size(), " cotangents for ", needed.size(),
            " inputs: one an input is required.");
@@ -205,14 +188,14 @@ class Backward {
   std::int64_t first_;
   std::vector<char> needed_;
   std::vector<char> wanted_;
-  std::vector<Tensor<T>> adjoints_;
+  Tensors<T> adjoints_;
 };
 
 }  // namespace
 
 template <class T>
-std::vector<Tensor<T>> run_sweep(TapeState<T>& tape, const char* op, const Tensor<T>& target,
-                                 const Tensor<T>* seed, const Request<T>& request, bool consume) {
+Tensors<T> run_sweep(TapeState<T>& tape, const char* op, const Tensor<T>& target,
+                     const Tensor<T>* seed, const Request<T>& request, bool consume) {
   const std::int64_t last = line_on(tape, op, "target", target);
   std::int64_t first = last + 1;
   std::vector<std::int64_t> lines;
@@ -220,8 +203,8 @@ std::vector<Tensor<T>> run_sweep(TapeState<T>& tape, const char* op, const Tenso
     lines.push_back(line_on(tape, op, "variable", x));
     if (lines.back() < 0)
       misuse(op, "variable ", describe(x),
-             " never was on this tape: put it there with variable or watch, and compute "
-             "the target from what that returns.");
+             " never was on this tape: put it there with variable or watch, and compute the target "
+             "from what that returns.");
     first = std::min(first, lines.back());
   }
   const Dims& shape = target.raw()->shape;
@@ -234,28 +217,25 @@ std::vector<Tensor<T>> run_sweep(TapeState<T>& tape, const char* op, const Tenso
   if (consume && (request.sweep.record == Record::yes || tape.sweeps > 0))
     misuse(op, "the tape is to be freed while its sweep is recorded or running: keep the tape.");
 
-  const Consuming<T> consuming(tape, consume);
-  const Sweeping<T> sweeping(tape, request.sweep.record);
+  const Sweeping<T> sweeping(tape, request.sweep.record, consume);
   Backward<T> backward(tape, first, last);
-  for (std::int64_t line : lines)
-    if (line <= last) backward.want(line);
+  for (std::int64_t line : lines) backward.want(line);
   if (first <= last) {
     backward.mark();
     backward.add(last, seed ? *seed : Tensor<T>::ones(to_shape(shape)));
   }
   for (std::int64_t at = last; at >= first; --at)
     backward.pass(at, request.sweep.observer, consume);
-  std::vector<Tensor<T>> result;
-  for (std::int64_t line : lines)
-    result.push_back(line <= last ? backward.adjoint(line)
-                                  : Tensor<T>::zeros(to_shape(tape.lines[line].shape)));
+  Tensors<T> result;
+  for (std::int64_t line : lines) result.push_back(backward.adjoint(line));
   return result;
 }
 
-template std::vector<Tensor<float>> run_sweep(TapeState<float>&, const char*, const Tensor<float>&,
-                                              const Tensor<float>*, const Request<float>&, bool);
-template std::vector<Tensor<double>> run_sweep(TapeState<double>&, const char*,
-                                               const Tensor<double>&, const Tensor<double>*,
-                                               const Request<double>&, bool);
+#define XTAPE_INSTANTIATE(T)                                                         \
+  template Tensors<T> run_sweep(TapeState<T>&, const char*, In<T>, const Tensor<T>*, \
+                                const Request<T>&, bool);
+XTAPE_INSTANTIATE(float)
+XTAPE_INSTANTIATE(double)
+#undef XTAPE_INSTANTIATE
 
 }  // namespace xtape::detail

@@ -7,12 +7,8 @@
 namespace xtape::detail {
 
 template <class T>
-Closure<T>::Closure(const std::vector<Tensor<T>>& at) {
-  TapeState<T>* tape = nullptr;
-  for (const Tensor<T>& x : at) {
-    body(x, "grad");
-    tape = join("grad", tape, find_recording(x).state);
-  }
+Closure<T>::Closure(const Tensors<T>& at) {
+  TapeState<T>* tape = tape_of("grad", at);
   if (!tape) {
     tape = own_ = acquire_state<T>(Keep::needed, true);
     epoch_ = own_->epoch.load(std::memory_order_relaxed);
@@ -33,7 +29,7 @@ Closure<T>::~Closure() {
 }
 
 template <class T>
-std::vector<Tensor<T>> Closure<T>::vjp(const char* op, In<T> y, const Tensor<T>* seed) {
+Tensors<T> Closure<T>::vjp(const char* op, In<T> y, const Tensor<T>* seed) {
   if (arguments_.empty()) return {};
   TapeState<T>* tape = find(arguments_[0]).state;
   if (!tape)

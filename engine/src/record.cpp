@@ -1,6 +1,8 @@
 // Writing ops on tapes.
 #include <xtape/record.hpp>
 
+#include <algorithm>
+
 #include <xtape/grad.hpp>
 
 #include "state.hpp"
@@ -43,16 +45,6 @@ Tensor<T> write_line(TapeState<T>& tape, const char* op, Tensor<T> value, int ed
   return value;
 }
 
-template <class T>
-TapeState<T>* tape_of(const char* op, const std::vector<Tensor<T>>& inputs) {
-  TapeState<T>* tape = nullptr;
-  for (const Tensor<T>& x : inputs) {
-    body(x, op);
-    tape = join(op, tape, find_recording(x).state);
-  }
-  return tape;
-}
-
 }  // namespace
 
 template <class T>
@@ -76,14 +68,18 @@ Tensor<T> record(const char* name, Tensor<T> value, std::initializer_list<Input<
 }
 
 template <class T>
+Tensor<T> detail::write_variable(TapeState<T>& tape, const Tensor<T>& x, const std::string& name) {
+  return write_line(tape, "variable", alias(x), 0, false, name);
+}
+
+template <class T>
 bool is_recorded(const Tensor<T>& x) noexcept {
   return find_recording(x).state != nullptr;
 }
 
 template <class T>
-std::vector<Tensor<T>> record_joint(const char* name, std::vector<Tensor<T>> values,
-                                    const std::vector<Tensor<T>>& inputs, JointPullback<T> pullback,
-                                    std::string attributes) {
+Tensors<T> record_joint(const char* name, Tensors<T> values, const Tensors<T>& inputs,
+                        JointPullback<T> pullback, std::string attributes) {
   for (const Tensor<T>& value : values) body(value, name);
   if (!pullback) fail(name, "no joint pullback: one for all inputs is required.");
   TapeState<T>* tape = tape_of(name, inputs);
@@ -106,24 +102,23 @@ std::vector<Tensor<T>> record_joint(const char* name, std::vector<Tensor<T>> val
 }
 
 template <class T>
-Tensor<T> record_fused(const char* name, Tensor<T> value, const std::vector<Tensor<T>>& inputs,
+Tensor<T> record_fused(const char* name, Tensor<T> value, const Tensors<T>& inputs,
                        Composition<T> composition, FastPullback<T> fast, std::string attributes) {
   if (!composition) fail(name, "no composition: the derivatives are taken from it.");
   auto pullback = [name, inputs, composition = std::move(composition), fast = std::move(fast)](
-                      const std::vector<Tensor<T>>& g, const std::vector<bool>& needed) {
-    std::vector<Tensor<T>> operands = inputs;
-    operands.push_back(g[0]);
-    const bool recorded = tape_of(name, operands) != nullptr;
+                      const Tensors<T>& g, const std::vector<bool>& needed) {
+    const bool recorded =
+        is_recorded(g[0]) || std::any_of(inputs.begin(), inputs.end(), is_recorded<T>);
     if (fast && !recorded) return fast(g[0], needed);
-    std::vector<Tensor<T>> wanted;
+    Tensors<T> wanted;
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (needed[i]) wanted.push_back(inputs[i]);
     Closure<T> closure(wanted);
-    std::vector<Tensor<T>> arguments = inputs;
+    Tensors<T> arguments = inputs;
     for (std::size_t i = 0, next = 0; i < inputs.size(); ++i)
       if (needed[i]) arguments[i] = closure.arguments()[next++];
-    const std::vector<Tensor<T>> found = closure.vjp(name, composition(arguments), &g[0]);
-    std::vector<Tensor<T>> result(inputs.size());
+    const Tensors<T> found = closure.vjp(name, composition(arguments), &g[0]);
+    Tensors<T> result(inputs.size());
     for (std::size_t i = 0, next = 0; i < inputs.size(); ++i)
       if (needed[i]) result[i] = found[next++];
     return result;
@@ -133,13 +128,13 @@ Tensor<T> record_fused(const char* name, Tensor<T> value, const std::vector<Tens
 }
 
 #define XTAPE_INSTANTIATE(T)                                                                       \
+  template Tensor<T> detail::write_variable(TapeState<T>&, const Tensor<T>&, const std::string&);  \
   template bool is_recorded(const Tensor<T>&) noexcept;                                            \
   template Tensor<T> record(const char*, Tensor<T>, std::initializer_list<Input<T>>, std::string); \
-  template std::vector<Tensor<T>> record_joint(const char*, std::vector<Tensor<T>>,                \
-                                               const std::vector<Tensor<T>>&, JointPullback<T>,    \
-                                               std::string);                                       \
-  template Tensor<T> record_fused(const char*, Tensor<T>, const std::vector<Tensor<T>>&,           \
-                                  Composition<T>, FastPullback<T>, std::string);
+  template Tensors<T> record_joint(const char*, Tensors<T>, const Tensors<T>&, JointPullback<T>,   \
+                                   std::string);                                                   \
+  template Tensor<T> record_fused(const char*, Tensor<T>, const Tensors<T>&, Composition<T>,       \
+                                  FastPullback<T>, std::string);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)
 #undef XTAPE_INSTANTIATE

@@ -113,22 +113,19 @@ TapeState<T>* join(const char* op, TapeState<T>* a, TapeState<T>* b) {
 }
 
 template <class T>
-Tensor<T> alias(const Tensor<T>& x) {
-  const Body<T>& body = *x.raw();
-  return view<T>(x, body.shape, body.strides);
+TapeState<T>* tape_of(const char* op, const Tensors<T>& inputs) {
+  TapeState<T>* tape = nullptr;
+  for (const Tensor<T>& x : inputs) {
+    body(x, op);
+    tape = join(op, tape, find_recording(x).state);
+  }
+  return tape;
 }
 
 template <class T>
-Tensor<T> write_variable(TapeState<T>& tape, const Tensor<T>& x, const std::string& name) {
-  Tensor<T> value = alias(x);
-  Line<T>& line = tape.lines.append();
-  line.op = "variable";
-  line.text = name;
-  line.shape = value.raw()->shape;
-  line.first_edge = tape.edges.size();
-  value.raw()->place = {&tape, tape.epoch.load(std::memory_order_relaxed), tape.lines.size() - 1};
-  if (tape.keep == Keep::values) line.value = value;
-  return value;
+Tensor<T> alias(const Tensor<T>& x) {
+  const Body<T>& body = *x.raw();
+  return view<T>(x, body.shape, body.strides);
 }
 
 #define XTAPE_INSTANTIATE(T)                                              \
@@ -136,8 +133,8 @@ Tensor<T> write_variable(TapeState<T>& tape, const Tensor<T>& x, const std::stri
   template void clear_state(TapeState<T>&) noexcept;                      \
   template void release_state(TapeState<T>*) noexcept;                    \
   template TapeState<T>* join(const char*, TapeState<T>*, TapeState<T>*); \
-  template Tensor<T> alias(const Tensor<T>&);                             \
-  template Tensor<T> write_variable(TapeState<T>&, const Tensor<T>&, const std::string&);
+  template TapeState<T>* tape_of(const char*, const Tensors<T>&);         \
+  template Tensor<T> alias(const Tensor<T>&);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)
 #undef XTAPE_INSTANTIATE

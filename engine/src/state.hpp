@@ -129,6 +129,9 @@ Spot<T> find_recording(const Tensor<T>& x) noexcept {
 /// The tape that an op with operands on both is written on; either may be null.
 template <class T>
 TapeState<T>* join(const char* op, TapeState<T>* a, TapeState<T>* b);
+/// The same for all inputs of an op; throws in its name for one without a value.
+template <class T>
+TapeState<T>* tape_of(const char* op, const std::vector<Tensor<T>>& inputs);
 
 /// A tensor with x's values that is held by nobody else and stands nowhere.
 template <class T>

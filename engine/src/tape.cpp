@@ -52,15 +52,15 @@ Tensor<T> Tape<T>::variable(const Tensor<T>& x, const std::string& name) {
 }
 
 template <class T>
-std::vector<Tensor<T>> Tape<T>::variable(const std::vector<Tensor<T>>& xs) {
-  std::vector<Tensor<T>> result;
+Tensors<T> Tape<T>::variable(const Tensors<T>& xs) {
+  Tensors<T> result;
   for (const Tensor<T>& x : xs) result.push_back(variable(x));
   return result;
 }
 
 template <class T>
-std::vector<Tensor<T>> Tape<T>::sweep(const char* op, In<T> target, const Tensor<T>* seed,
-                                      const Request<T>& request, bool consume) {
+Tensors<T> Tape<T>::sweep(const char* op, In<T> target, const Tensor<T>* seed,
+                          const Request<T>& request, bool consume) {
   return run_sweep(state(op), op, target, seed, request, consume);
 }
 

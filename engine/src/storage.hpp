@@ -55,6 +55,15 @@ struct Fresh {
 template <class E>
 Fresh<E> fresh(const Dims& shape);
 
+/// A contiguous array of f(0), f(1), ... in row-major order.
+template <class E, class F>
+Array<E> generate(const Dims& shape, const F& f) {
+  auto [array, data] = fresh<E>(shape);
+  const std::int64_t n = size_of(shape);
+  for (std::int64_t i = 0; i < n; ++i) data[i] = static_cast<E>(f(i));
+  return array;
+}
+
 /// A view: other axes over the values of `x`, `offset` values further.
 template <class E>
 Array<E> view(const Array<E>& x, const Dims& shape, const Dims& strides, std::int64_t offset = 0);

@@ -27,27 +27,20 @@ Tensor<T> Tensor<T>::arange(double start, double stop, double step) {
          ": finite numbers and a step other than 0 are required.");
   Dims dims;
   dims.push_back(std::max<std::int64_t>(0, static_cast<std::int64_t>(count)));
-  auto [tensor, data] = fresh<T>(dims);
-  for (std::int64_t i = 0; i < dims[0]; ++i)
-    data[i] = static_cast<T>(start + static_cast<double>(i) * step);
-  return tensor;
+  return generate<T>(dims, [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
 }
 
 template <class T>
 Tensor<T> Tensor<T>::linspace(double start, double stop, std::int64_t count) {
-  const Dims dims = to_dims({count}, "linspace");
-  auto [tensor, data] = fresh<T>(dims);
-  for (std::int64_t i = 0; i < count; ++i) {
+  return generate<T>(to_dims({count}, "linspace"), [=](std::int64_t i) {
     const double share = count == 1 ? 0 : static_cast<double>(i) / static_cast<double>(count - 1);
-    data[i] = static_cast<T>(start * (1 - share) + stop * share);
-  }
-  return tensor;
+    return start * (1 - share) + stop * share;
+  });
 }
 
 template <class T>
 Tensor<T> Tensor<T>::eye(std::int64_t n) {
-  const Dims dims = to_dims({n, n}, "eye");
-  auto [tensor, data] = fresh<T>(dims);
+  auto [tensor, data] = fresh<T>(to_dims({n, n}, "eye"));
   std::fill_n(data, n * n, T(0));
   for (std::int64_t i = 0; i < n; ++i) data[i * (n + 1)] = T(1);
   return tensor;

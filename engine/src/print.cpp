@@ -16,16 +16,11 @@ constexpr std::int64_t kWhole = 1000;  // arrays with more values are summarised
 constexpr std::int64_t kEdge = 3;      // positions shown at each end of a long axis
 
 template <class E>
-void write_value(std::ostream& out, E value) {
-  if constexpr (std::is_same_v<E, bool>)
-    out << (value ? "true" : "false");
-  else
-    out << value;
-}
-
-template <class E>
 void write_array(std::ostream& out, const Body<E>& x, int axis, std::int64_t offset) {
-  if (axis == x.shape.rank()) return write_value(out, x.data[offset]);
+  if (axis == x.shape.rank()) {
+    out << x.data[offset];
+    return;
+  }
   const std::int64_t n = x.shape[axis];
   const bool cut = x.size > kWhole && n > 2 * kEdge;
   out << '[';
@@ -68,7 +63,7 @@ std::string call_text(const Tape<T>& tape, const Node<T>& node) {
 
 template <class T>
 std::string type_text(const Node<T>& node) {
-  return std::string(dtype<T>()) + to_string(node.shape);
+  return text(dtype<T>(), node.shape);
 }
 
 std::string escaped(const std::string& text) {
@@ -85,6 +80,7 @@ std::string escaped(const std::string& text) {
 template <class E>
 std::string to_string(const Array<E>& x) {
   std::ostringstream out;
+  out << std::boolalpha;
   write_array(out, body(x, "print"), 0, 0);
   return out.str();
 }

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -42,31 +43,21 @@ class Closure {
   std::vector<Tensor<T>> arguments_;
 };
 
-template <class T, class F, std::size_t... I>
-Tensor<T> call(const F& f, const std::vector<Tensor<T>>& x, std::index_sequence<I...>) {
-  return f(x[I]...);
-}
-
 /// f on the closure's arguments, spread as the user gave them: x... or one vector.
 template <class T, class... X, class F>
 Tensor<T> call(const F& f, const std::vector<Tensor<T>>& x) {
-  if constexpr ((is_list<T, X> && ...))
-    return f(x);
+  const auto as_given = answer<T, X...>(x);
+  if constexpr (sizeof...(X) == 1)
+    return f(as_given);
   else
-    return call<T>(f, x, std::index_sequence_for<X...>{});
+    return std::apply(f, as_given);
 }
 
-/// float or double: what the first argument holds.
-template <class... X>
-struct ElementOf;
+/// float or double: what the first argument holds. Never defined.
 template <class T, class... Rest>
-struct ElementOf<Tensor<T>, Rest...> {
-  using type = T;
-};
+T element_of(const Tensor<T>& first, const Rest&... rest);
 template <class T>
-struct ElementOf<std::vector<Tensor<T>>> {
-  using type = T;
-};
+T element_of(const std::vector<Tensor<T>>& xs);
 
 }  // namespace detail
 
@@ -76,7 +67,7 @@ struct ElementOf<std::vector<Tensor<T>>> {
 template <class F>
 auto value_and_grad(F f) {
   return [f](const auto&... x) {
-    using T = typename detail::ElementOf<std::decay_t<decltype(x)>...>::type;
+    using T = decltype(detail::element_of(x...));
     detail::Closure<T> closure(detail::Request<T>(x...).wrt);
     Tensor<T> y = detail::call<T, std::decay_t<decltype(x)>...>(f, closure.arguments());
     auto gradients = closure.vjp("grad", y, nullptr);

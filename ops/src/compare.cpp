@@ -2,6 +2,7 @@
 #include <xtape/ops/compare.hpp>
 
 #include <algorithm>
+#include <functional>
 
 #include "map.hpp"
 
@@ -9,28 +10,36 @@ namespace xtape {
 
 using namespace detail;
 
+namespace {
+
+template <class E, class F>
+Mask compare(const char* op, const Array<E>& a, const Array<E>& b, F f) {
+  return zip_to<bool>(op, body(a, op), body(b, op), f);
+}
+
+}  // namespace
+
 template <class T>
 Mask less(const Tensor<T>& a, Arg<T> b) {
-  return zip_to<bool>("less", body(a, "less"), body(b, "less"), [](T x, T y) { return x < y; });
+  return compare("less", a, b, std::less<T>());
 }
 
 template <class T>
 Mask less_equal(const Tensor<T>& a, Arg<T> b) {
-  return zip_to<bool>("less_equal", body(a, "less_equal"), body(b, "less_equal"),
-                      [](T x, T y) { return x <= y; });
+  return compare("less_equal", a, b, std::less_equal<T>());
 }
 
 template <class T>
 Mask equal(const Tensor<T>& a, Arg<T> b) {
-  return zip_to<bool>("equal", body(a, "equal"), body(b, "equal"), [](T x, T y) { return x == y; });
+  return compare("equal", a, b, std::equal_to<T>());
 }
 
 Mask operator&(const Mask& a, const Mask& b) {
-  return zip_to<bool>("and", body(a, "and"), body(b, "and"), [](bool x, bool y) { return x && y; });
+  return compare("and", a, b, std::logical_and<bool>());
 }
 
 Mask operator|(const Mask& a, const Mask& b) {
-  return zip_to<bool>("or", body(a, "or"), body(b, "or"), [](bool x, bool y) { return x || y; });
+  return compare("or", a, b, std::logical_or<bool>());
 }
 
 Mask operator!(const Mask& a) {

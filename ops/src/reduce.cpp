@@ -18,35 +18,50 @@ using namespace detail;
 
 namespace {
 
-/// Which axes a reduction takes away, and the shapes that it gives.
+/// Which axes a reduction takes away, the shapes that it gives, and how to go back: what its
+/// pullback captures.
 struct Reduction {
   std::array<bool, kMaxRank> reduced{};
+  Dims full;     // the input
   Dims kept;     // the result with keepdims
   Dims dropped;  // the result without
+  Dims axes;     // those that are reduced, in order
   std::int64_t count = 1;
 
-  Reduction(const char* op, const Dims& shape, const Axes& axes) {
-    reduced.fill(axes.every());
-    for (std::int64_t axis : axes.list()) {
+  Reduction(const char* op, const Dims& shape, const Axes& given) : full(shape) {
+    reduced.fill(given.every());
+    for (std::int64_t axis : given.list()) {
       bool& mark = reduced[static_cast<std::size_t>(normalize(axis, shape.rank(), op))];
-      if (mark) fail(op, "axes ", axes.list(), ": each may be given once only.");
+      if (mark) fail(op, "axes ", given.list(), ": each may be given once only.");
       mark = true;
     }
     for (int i = 0; i < shape.rank(); ++i) {
       const bool here = (*this)[i];
       kept.push_back(here ? 1 : shape[i]);
-      if (!here) dropped.push_back(shape[i]);
+      if (here) axes.push_back(i);
       if (here) count *= shape[i];
+      if (!here) dropped.push_back(shape[i]);
     }
   }
   bool operator[](int axis) const { return reduced[static_cast<std::size_t>(axis)]; }
   const Dims& shape(bool keepdims) const { return keepdims ? kept : dropped; }
-
-  std::string attributes(int rank, bool keepdims) const {
-    Shape axes;
-    for (int i = 0; i < rank; ++i)
-      if ((*this)[i]) axes.push_back(i);
+  std::string attributes(bool keepdims) const {
     return text("axes=", axes, keepdims ? ", keepdims" : "");
+  }
+  /// Gives the reduced axes back, with length 1.
+  template <class T>
+  Tensor<T> keep(const Tensor<T>& g) const {
+    return g.raw()->shape == kept ? g : reshape(g, to_shape(kept));
+  }
+  /// Gives them back with their lengths.
+  template <class T>
+  Tensor<T> spread(const Tensor<T>& g) const {
+    return broadcast_to(keep(g), to_shape(full));
+  }
+  /// Sums over the same axes, keeping them.
+  template <class T>
+  Tensor<T> sum_kept(const Tensor<T>& x) const {
+    return sum(x, to_shape(axes), true);
   }
 };
 
@@ -139,31 +154,9 @@ double to_double(T v) {
   return static_cast<double>(v);
 }
 
-/// What a pullback needs to know of its reduction: how to go back to the input's shape.
-struct Undo {
-  Shape full;
-  Shape kept;
-  std::vector<std::int64_t> axes;
-
-  Undo(const Dims& shape, const Reduction& over)
-      : full(to_shape(shape)), kept(to_shape(over.kept)) {
-    for (int i = 0; i < shape.rank(); ++i)
-      if (over[i]) axes.push_back(i);
-  }
-  /// Gives the reduced axes back, with length 1.
-  template <class T>
-  Tensor<T> keep(const Tensor<T>& g) const {
-    return g.shape() == kept ? g : reshape(g, kept);
-  }
-  template <class T>
-  Tensor<T> spread(const Tensor<T>& g) const {
-    return broadcast_to(keep(g), full);
-  }
-};
-
-void check_not_empty(const char* op, const Reduction& over, const Dims& shape) {
+void check_not_empty(const char* op, const Reduction& over) {
   if (over.count == 0)
-    fail(op, "shape ", shape, " over ", over.attributes(shape.rank(), false),
+    fail(op, "shape ", over.full, " over ", over.attributes(false),
          ": there is nothing to take it of.");
 }
 
@@ -175,22 +168,21 @@ Tensor<T> sum(const Tensor<T>& x, const Axes& axes, bool keepdims) {
   const Reduction over("sum", b.shape, axes);
   auto value = fold<double>(b, over, keepdims, 0.0, to_double<T>, std::plus<double>(),
                             [](double total) { return static_cast<T>(total); });
-  return record<T>("sum", std::move(value),
-                   {{x, [undo = Undo(b.shape, over)](In<T> g) { return undo.spread(g); }}},
-                   over.attributes(b.shape.rank(), keepdims));
+  return record<T>("sum", std::move(value), {{x, [over](In<T> g) { return over.spread(g); }}},
+                   over.attributes(keepdims));
 }
 
 template <class T>
 Tensor<T> mean(const Tensor<T>& x, const Axes& axes, bool keepdims) {
   const Body<T>& b = body(x, "mean");
   const Reduction over("mean", b.shape, axes);
-  check_not_empty("mean", over, b.shape);
+  check_not_empty("mean", over);
   const double n = static_cast<double>(over.count);
   auto value = fold<double>(b, over, keepdims, 0.0, to_double<T>, std::plus<double>(),
                             [n](double total) { return static_cast<T>(total / n); });
   return record<T>("mean", std::move(value),
-                   {{x, [undo = Undo(b.shape, over), n](In<T> g) { return undo.spread(g / n); }}},
-                   over.attributes(b.shape.rank(), keepdims));
+                   {{x, [over, n](In<T> g) { return over.spread(g / n); }}},
+                   over.attributes(keepdims));
 }
 
 namespace {
@@ -201,19 +193,18 @@ Tensor<T> extreme(const char* op, const Tensor<T>& x, const Axes& axes, bool kee
                   Better better) {
   const Body<T>& b = body(x, op);
   const Reduction over(op, b.shape, axes);
-  check_not_empty(op, over, b.shape);
+  check_not_empty(op, over);
   const auto same = [](T v) { return v; };
   const auto choose = [better](T a, T v) {
     return better(v, a) || std::isnan(v) ? v : a;
   };  // NaN stays
   auto value = fold<T>(b, over, keepdims, worst, same, choose, same);
-  auto pullback = [x, undo = Undo(b.shape, over)](In<T> g, In<T> y) {
-    const Mask ties = equal(x, undo.keep(y));
-    const Tensor<T> count = sum(where(ties, Tensor<T>::ones(undo.full), 0), undo.axes, true);
-    return where(ties, undo.keep(g) / count, 0);
+  auto pullback = [x, over](In<T> g, In<T> y) {
+    const Mask ties = equal(x, over.keep(y));
+    const Tensor<T> count = over.sum_kept(where(ties, Tensor<T>::ones(to_shape(over.full)), 0));
+    return where(ties, over.keep(g) / count, 0);
   };
-  return record<T>(op, std::move(value), {{x, std::move(pullback)}},
-                   over.attributes(b.shape.rank(), keepdims));
+  return record<T>(op, std::move(value), {{x, std::move(pullback)}}, over.attributes(keepdims));
 }
 
 }  // namespace
@@ -235,9 +226,9 @@ Tensor<T> prod(const Tensor<T>& x, const Axes& axes, bool keepdims) {
   const Shape result = to_shape(over.shape(keepdims));
   if (over.count == 0) return Tensor<T>::ones(result);
   Tensor<T> rest = x;
-  for (int axis = 0; axis < b.shape.rank(); ++axis) {
+  for (std::int64_t axis : over.axes) {
     Tensor<T> odd;  // what had no partner
-    while (over[axis] && rest.dim(axis) > 1) {
+    while (rest.dim(axis) > 1) {
       const std::int64_t half = rest.dim(axis) / 2, left = rest.dim(axis) % 2;
       const std::vector<Tensor<T>> parts = split(rest, {half, half, left}, axis);
       rest = parts[0] * parts[1];
@@ -266,12 +257,11 @@ Tensor<T> norm(const Tensor<T>& x, const Axes& axes, bool keepdims) {
   const auto squared = [](T v) { return static_cast<double>(v) * static_cast<double>(v); };
   auto value = fold<double>(b, over, keepdims, 0.0, squared, std::plus<double>(),
                             [](double total) { return static_cast<T>(std::sqrt(total)); });
-  auto pullback = [x, undo = Undo(b.shape, over)](In<T> g, In<T> y) {
-    const Tensor<T> length = undo.keep(y);
-    return chain(undo.keep(g), where(equal(length, 0), 0, x / length));
+  auto pullback = [x, over](In<T> g, In<T> y) {
+    const Tensor<T> length = over.keep(y);
+    return chain(over.keep(g), where(equal(length, 0), 0, x / length));
   };
-  return record<T>("norm", std::move(value), {{x, std::move(pullback)}},
-                   over.attributes(b.shape.rank(), keepdims));
+  return record<T>("norm", std::move(value), {{x, std::move(pullback)}}, over.attributes(keepdims));
 }
 
 template <class T>
@@ -279,7 +269,7 @@ Index argmax(const Tensor<T>& x, Axis axis, bool keepdims) {
   const Body<T>& b = body(x, "argmax");
   const int at = normalize(axis, b.shape.rank(), "argmax");
   const Reduction over("argmax", b.shape, at);
-  check_not_empty("argmax", over, b.shape);
+  check_not_empty("argmax", over);
   auto [out, to] = fresh<std::int64_t>(over.shape(keepdims));
   std::int64_t* next = to;
   const std::int64_t step = b.strides[at];
@@ -298,26 +288,25 @@ Tensor<T> logsumexp(const Tensor<T>& x, const Axes& axes, bool keepdims) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   const Body<T>& b = body(x, "logsumexp");
   const Reduction over("logsumexp", b.shape, axes);
-  const Undo undo(b.shape, over);
   const auto finite_or_zero = [](In<T> v) { return where((v < inf) & (v > -inf), v, 0); };
   Tensor<T> value;
   if (over.count == 0) {
     value = Tensor<T>::full(to_shape(over.shape(keepdims)), -inf);
   } else {
     const Tensor<T> constant = stop_gradient(x);
-    const Tensor<T> shift = finite_or_zero(max(constant, undo.axes, true));
-    value = log(sum(exp(constant - shift), undo.axes, true)) + shift;
+    const Tensor<T> shift = finite_or_zero(max(constant, to_shape(over.axes), true));
+    value = log(over.sum_kept(exp(constant - shift))) + shift;
     value = reshape(value, to_shape(over.shape(keepdims)));
   }
   // dx = g softmax(x), not g e^(x - y): where x is large, y has lost the digits that count.
-  auto pullback = [x, undo, finite_or_zero](In<T> g) {
-    if (x.size() == 0) return Tensor<T>::zeros(undo.full);
-    const Tensor<T> e = exp(x - finite_or_zero(max(stop_gradient(x), undo.axes, true)));
-    const Tensor<T> total = sum(e, undo.axes, true);
-    return chain(undo.keep(g), e / where(equal(total, 0), 1, total));
+  auto pullback = [x, over, finite_or_zero](In<T> g) {
+    if (x.size() == 0) return Tensor<T>::zeros(to_shape(over.full));
+    const Tensor<T> e = exp(x - finite_or_zero(max(stop_gradient(x), to_shape(over.axes), true)));
+    const Tensor<T> total = over.sum_kept(e);
+    return chain(over.keep(g), e / where(equal(total, 0), 1, total));
   };
   return record<T>("logsumexp", std::move(value), {{x, std::move(pullback)}},
-                   over.attributes(b.shape.rank(), keepdims));
+                   over.attributes(keepdims));
 }
 
 #define XTAPE_INSTANTIATE(T)                                           \

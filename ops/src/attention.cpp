@@ -21,7 +21,7 @@ namespace {
 
 /// Throws unless x has shape [B, H, rows, columns], as its description says.
 template <class T>
-void check(const char* op, const char* name, const Tensor<T>& x, const Dims& expected,
+void check(const char* op, const char* name, In<T> x, const Dims& expected,
            const char* description) {
   if (body(x, op).shape != expected)
     fail(op, name, " of shape ", x.shape(), ": ", expected, " is required, ", description, ".");
@@ -29,8 +29,7 @@ void check(const char* op, const char* name, const Tensor<T>& x, const Dims& exp
 
 /// Throws unless q and k are [B, H, T, D] with a D.
 template <class T>
-void check_query_key(const char* op, const char* q_name, const Tensor<T>& q, const char* k_name,
-                     const Tensor<T>& k) {
+void check_query_key(const char* op, const char* q_name, In<T> q, const char* k_name, In<T> k) {
   const Dims& shape = body(q, op).shape;
   if (shape.rank() != 4 || shape[3] == 0)
     fail(op, q_name, " of shape ", shape, ": [B, H, T, D] with D of at least 1 is required.");
@@ -41,7 +40,7 @@ void check_query_key(const char* op, const char* q_name, const Tensor<T>& q, con
 
 /// Throws unless a mask broadcasts to [B, H, Tq, Tk].
 template <class T>
-void check_visible(const char* op, const Tensor<T>& q, const Tensor<T>& k, const Visible& visible) {
+void check_visible(const char* op, In<T> q, In<T> k, const Visible& visible) {
   if (!visible.allowed().has_value()) return;
   Dims scores = q.raw()->shape;
   scores[3] = k.dim(2);
@@ -53,14 +52,14 @@ void check_visible(const char* op, const Tensor<T>& q, const Tensor<T>& k, const
 
 /// -inf in place of the scores that are not visible.
 template <class T>
-Tensor<T> hide(const Tensor<T>& scores, const Visible& visible) {
+Tensor<T> hide(In<T> scores, const Visible& visible) {
   if (visible.allowed().has_value()) return mask(scores, visible.allowed());
   return visible.causal() ? mask(scores, causal_mask(scores.dim(2), scores.dim(3))) : scores;
 }
 
 /// A = softmax(q k^T / sqrt(D) + M): [B, H, Tq, Tk]
 template <class T>
-Tensor<T> attention_map(const Tensor<T>& q, const Tensor<T>& k, const Visible& visible) {
+Tensor<T> attention_map(In<T> q, In<T> k, const Visible& visible) {
   const double scale = 1 / std::sqrt(static_cast<double>(q.dim(3)));
   return softmax(hide(matmul(q * scale, transpose(k)), visible));
 }
@@ -69,10 +68,8 @@ constexpr const char* kDifferential = "differential_attention";
 
 /// Throws unless the coefficient is [], [H, 1, 1] or [B, H, T, 1].
 void check_coefficient(const Dims& given, const Dims& q) {
-  Dims per_head, per_token = q;
-  per_head.push_back(q[1]);
-  per_head.push_back(1);
-  per_head.push_back(1);
+  const Dims per_head = to_dims({q[1], 1, 1}, kDifferential);
+  Dims per_token = q;
   per_token[3] = 1;
   if (given.rank() != 0 && given != per_head && given != per_token)
     fail(kDifferential, "coefficient of shape ", given, ": [], ", per_head, " or ", per_token,
@@ -82,8 +79,7 @@ void check_coefficient(const Dims& given, const Dims& q) {
 }  // namespace
 
 template <class T>
-Tensor<T> attention(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& value,
-                    const Visible& visible) {
+Tensor<T> attention(In<T> q, In<T> k, In<T> value, const Visible& visible) {
   check_query_key("attention", "q", q, "k", k);
   Dims expected = body(k, "attention").shape;
   if (body(value, "attention").shape.rank() == 4) expected[3] = value.dim(3);
@@ -93,8 +89,7 @@ Tensor<T> attention(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& val
 }
 
 template <class T>
-Tensor<T> differential_lambda(const Tensor<T>& q1, const Tensor<T>& k1, const Tensor<T>& q2,
-                              const Tensor<T>& k2, double lambda_init) {
+Tensor<T> differential_lambda(In<T> q1, In<T> k1, In<T> q2, In<T> k2, double lambda_init) {
   const char* op = "differential_lambda";
   const Dims& shape = body(q1, op).shape;
   if (shape.rank() != 1 || shape[0] == 0)
@@ -111,9 +106,8 @@ double lambda_init(std::int64_t layer) {
 }
 
 template <class T>
-Tensor<T> differential_attention(const Tensor<T>& q1, const Tensor<T>& k1, const Tensor<T>& q2,
-                                 const Tensor<T>& k2, const Tensor<T>& value,
-                                 const Tensor<T>& coefficient, const Visible& visible) {
+Tensor<T> differential_attention(In<T> q1, In<T> k1, In<T> q2, In<T> k2, In<T> value,
+                                 In<T> coefficient, const Visible& visible) {
   check_query_key(kDifferential, "q1", q1, "k1", k1);
   check(kDifferential, "q2", q2, body(q1, kDifferential).shape, "as q1 has");
   check(kDifferential, "k2", k2, body(k1, kDifferential).shape, "as k1 has");
@@ -128,24 +122,19 @@ Tensor<T> differential_attention(const Tensor<T>& q1, const Tensor<T>& k1, const
 }
 
 template <class T>
-Tensor<T> differential_attention(const Tensor<T>& q1, const Tensor<T>& k1, const Tensor<T>& q2,
-                                 const Tensor<T>& k2, const Tensor<T>& value, double coefficient,
-                                 const Visible& visible) {
+Tensor<T> differential_attention(In<T> q1, In<T> k1, In<T> q2, In<T> k2, In<T> value,
+                                 double coefficient, const Visible& visible) {
   if (!std::isfinite(static_cast<T>(coefficient)))
     fail(kDifferential, "coefficient ", coefficient, ": a finite number is required.");
   return differential_attention(q1, k1, q2, k2, value, Tensor<T>(coefficient), visible);
 }
 
-#define XTAPE_INSTANTIATE(T)                                                                      \
-  template Tensor<T> attention(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&,              \
-                               const Visible&);                                                   \
-  template Tensor<T> differential_lambda(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&,    \
-                                         const Tensor<T>&, double);                               \
-  template Tensor<T> differential_attention(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, \
-                                            const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, \
-                                            const Visible&);                                      \
-  template Tensor<T> differential_attention(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, \
-                                            const Tensor<T>&, const Tensor<T>&, double,           \
+#define XTAPE_INSTANTIATE(T)                                                           \
+  template Tensor<T> attention(In<T>, In<T>, In<T>, const Visible&);                   \
+  template Tensor<T> differential_lambda(In<T>, In<T>, In<T>, In<T>, double);          \
+  template Tensor<T> differential_attention(In<T>, In<T>, In<T>, In<T>, In<T>, In<T>,  \
+                                            const Visible&);                           \
+  template Tensor<T> differential_attention(In<T>, In<T>, In<T>, In<T>, In<T>, double, \
                                             const Visible&);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

@@ -23,7 +23,7 @@ struct ArgOf {
 template <class T>
 using Arg = typename ArgOf<T>::type;
 
-/// An operand: how pullbacks receive cotangents and outputs.
+/// A tensor that is only read: an operand, or the cotangent and the output that a pullback gets.
 template <class T>
 using In = const Tensor<T>&;
 

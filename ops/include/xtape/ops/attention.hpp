@@ -34,8 +34,7 @@ class Visible {
 /// Formula: y = softmax(q k^T / sqrt(D) + M) value; gradients by composition
 /// Source: Vaswani et al., Attention Is All You Need, section 3.2.1 (NeurIPS 2017)
 template <class T>
-XTAPE_API Tensor<T> attention(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& value,
-                              const Visible& visible = true);
+XTAPE_API Tensor<T> attention(In<T> q, In<T> k, In<T> value, const Visible& visible = true);
 
 /// The weight of the second map. It overflows as IEEE says and is not bounded.
 /// q1, k1, q2, k2: [D] -> []
@@ -43,8 +42,7 @@ XTAPE_API Tensor<T> attention(const Tensor<T>& q, const Tensor<T>& k, const Tens
 /// Formula: y = e^(q1 . k1) - e^(q2 . k2) + lambda_init; dq1 = g e^(q1 . k1) k1, and so on
 /// Source: Ye et al., Differential Transformer, section 2.1 (ICLR 2025)
 template <class T>
-XTAPE_API Tensor<T> differential_lambda(const Tensor<T>& q1, const Tensor<T>& k1,
-                                        const Tensor<T>& q2, const Tensor<T>& k2,
+XTAPE_API Tensor<T> differential_lambda(In<T> q1, In<T> k1, In<T> q2, In<T> k2,
                                         double lambda_init = 0.2);
 
 /// The paper's lambda_init by layer = 1, 2, ...: 0.8 - 0.6 e^(-0.3 (layer - 1)).
@@ -62,17 +60,13 @@ XTAPE_API double lambda_init(std::int64_t layer);
 /// value; gradients by composition Source: Ye et al., Differential Transformer, section 2.1 (ICLR
 /// 2025)
 template <class T>
-XTAPE_API Tensor<T> differential_attention(const Tensor<T>& q1, const Tensor<T>& k1,
-                                           const Tensor<T>& q2, const Tensor<T>& k2,
-                                           const Tensor<T>& value, const Tensor<T>& coefficient,
-                                           const Visible& visible = true);
+XTAPE_API Tensor<T> differential_attention(In<T> q1, In<T> k1, In<T> q2, In<T> k2, In<T> value,
+                                           In<T> coefficient, const Visible& visible = true);
 /// The same with a number for coefficient.
 /// Throws: std::invalid_argument also when it is not finite.
 /// Formula: as above
 template <class T>
-XTAPE_API Tensor<T> differential_attention(const Tensor<T>& q1, const Tensor<T>& k1,
-                                           const Tensor<T>& q2, const Tensor<T>& k2,
-                                           const Tensor<T>& value, double coefficient,
-                                           const Visible& visible = true);
+XTAPE_API Tensor<T> differential_attention(In<T> q1, In<T> k1, In<T> q2, In<T> k2, In<T> value,
+                                           double coefficient, const Visible& visible = true);
 
 }  // namespace xtape

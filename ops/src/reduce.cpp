@@ -288,25 +288,21 @@ Tensor<T> logsumexp(const Tensor<T>& x, const Axes& axes, bool keepdims) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   const Body<T>& b = body(x, "logsumexp");
   const Reduction over("logsumexp", b.shape, axes);
-  const auto finite_or_zero = [](In<T> v) { return where((v < inf) & (v > -inf), v, 0); };
-  Tensor<T> value;
-  if (over.count == 0) {
-    value = Tensor<T>::full(to_shape(over.shape(keepdims)), -inf);
-  } else {
-    const Tensor<T> constant = stop_gradient(x);
-    const Tensor<T> shift = finite_or_zero(max(constant, to_shape(over.axes), true));
-    value = log(over.sum_kept(exp(constant - shift))) + shift;
-    value = reshape(value, to_shape(over.shape(keepdims)));
+  const Tensor<T> constant = stop_gradient(x);
+  Tensor<T> shift = Tensor<T>::zeros(to_shape(over.kept));
+  if (over.count > 0) {
+    const Tensor<T> largest = max(constant, to_shape(over.axes), true);
+    shift = where((largest < inf) & (largest > -inf), largest, 0);
   }
+  const Tensor<T> value = log(over.sum_kept(exp(constant - shift))) + shift;
   // dx = g softmax(x), not g e^(x - y): where x is large, y has lost the digits that count.
-  auto pullback = [x, over, finite_or_zero](In<T> g) {
-    if (x.size() == 0) return Tensor<T>::zeros(to_shape(over.full));
-    const Tensor<T> e = exp(x - finite_or_zero(max(stop_gradient(x), to_shape(over.axes), true)));
+  auto pullback = [x, over, shift](In<T> g) {
+    const Tensor<T> e = exp(x - shift);
     const Tensor<T> total = over.sum_kept(e);
     return chain(over.keep(g), e / where(equal(total, 0), 1, total));
   };
-  return record<T>("logsumexp", std::move(value), {{x, std::move(pullback)}},
-                   over.attributes(keepdims));
+  return record<T>("logsumexp", reshape(value, to_shape(over.shape(keepdims))),
+                   {{x, std::move(pullback)}}, over.attributes(keepdims));
 }
 
 #define XTAPE_INSTANTIATE(T)                                           \

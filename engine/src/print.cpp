@@ -38,15 +38,13 @@ void write_array(std::ostream& out, const Body<E>& x, int axis, std::int64_t off
 /// `%2`, with the name of a variable, or a constant's value.
 template <class T>
 std::string operand_text(const Tape<T>& tape, const Operand<T>& operand) {
-  std::ostringstream out;
   if (operand.line >= 0) {
     const std::string label = tape.node(operand.line).label;
-    out << '%' << operand.line << (label.empty() ? "" : ":" + label);
-  } else if (operand.constant.has_value()) {
-    out << operand.constant.item();
-  } else {
-    out << "const";
+    return text("%", operand.line, label.empty() ? "" : ":" + label);
   }
+  if (!operand.constant.has_value()) return "const";
+  std::ostringstream out;
+  out << operand.constant.item();
   return out.str();
 }
 

@@ -173,14 +173,11 @@ Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& wanted) {
   const Body<T>& b = body(x, "broadcast_to");
   const Dims shape = to_dims(wanted, "broadcast_to");
   if (shape == b.shape) return x;
-  const int extra = shape.rank() - b.shape.rank();
   if (!broadcasts_to(b.shape, shape))
     fail("broadcast_to", "shape ", b.shape, " to ", wanted,
          ": lengths, counted from the last axis, must be equal or 1.");
-  Dims strides;
-  for (int i = 0; i < shape.rank(); ++i)
-    strides.push_back(i < extra || b.shape[i - extra] != shape[i] ? 0 : b.strides[i - extra]);
-  return record<T>("broadcast_to", view<T>(x, shape, strides), {{x, [](In<T> g) { return g; }}});
+  return record<T>("broadcast_to", view<T>(x, shape, strides_in(shape, b)),
+                   {{x, [](In<T> g) { return g; }}});
 }
 
 template <class T>

@@ -163,6 +163,18 @@ TEST_CASE("a header longer than its file is refused") {
         "says that its header has 0 bytes, but the file has 10.");
 }
 
+TEST_CASE("a header of more than 64 KiB is refused") {
+  const auto of_length = [](std::size_t length) {
+    std::string text = dict("(1,)");
+    text.resize(length, ' ');
+    std::string bytes("\x93NUMPY\x02\x00", 8);
+    for (const int shift : {0, 8, 16, 24}) bytes += static_cast<char>(length >> shift & 255u);
+    return bytes + text + data<double>({1});
+  };
+  CHECK(load<double>(of_length(65536)).values() == std::vector<double>{1});
+  CHECK(refusal(of_length(65537)) == "has a header of 65537 bytes: at most 65536 can be read.");
+}
+
 TEST_CASE("a header that is not the dictionary of the three keys is refused") {
   for (const char* header :
        {"", "garbage", "{", "{}", "()", "{'descr': '<f8'}", "{'descr': '<f8', 'shape': (1,)}",

@@ -15,6 +15,7 @@ namespace {
 
 using namespace xtape;
 using test::invalid;
+using test::kUncountable;
 using Values = std::vector<double>;
 
 static_assert(std::is_nothrow_copy_constructible_v<Tensor<float>>);
@@ -169,15 +170,14 @@ TEST_CASE("values of the wrong number and impossible shapes throw") {
         }) == "[Tensor] shape [1, 1, 1, 1, 1, 1, 1, 1, 1] has 9 axes: at most 8 are possible.");
   CHECK(invalid([] {
           Tensor<double>::zeros({4294967296, 4294967296});
-        }) == "[full] shape [4294967296, 4294967296] has more values than can be counted.");
+        }) == "[full] shape [4294967296, 4294967296]" + kUncountable);
   // The product wraps to a small number, or is hidden behind a 0.
   CHECK(invalid([] {
           Tensor<double>::ones({4294967296, 4294967296, 4294967296});
-        }) ==
-        "[full] shape [4294967296, 4294967296, 4294967296] has more values than can be counted.");
+        }) == "[full] shape [4294967296, 4294967296, 4294967296]" + kUncountable);
   CHECK(invalid([] {
           Tensor<double>::ones({4294967296, 0, 4294967296});
-        }) == "[full] shape [4294967296, 0, 4294967296] has more values than can be counted.");
+        }) == "[full] shape [4294967296, 0, 4294967296]" + kUncountable);
 }
 
 TEST_CASE("reading outside of a tensor throws") {

@@ -55,11 +55,16 @@ bool is_contiguous(const Dims& shape, const Dims& strides) noexcept {
   return true;
 }
 
+// A sixteenth of what 64 bits count, so that sizes in bytes do not overflow, nor the sum of two.
+constexpr std::int64_t kMostValues = std::numeric_limits<std::int64_t>::max() / 16;
+
 void check_countable(const Dims& shape, const char* op) {
   std::int64_t size = 1;
   for (std::int64_t n : shape) {
-    if (n > 0 && size > std::numeric_limits<std::int64_t>::max() / 16 / n)
-      fail(op, "shape " + to_string(shape) + " has more values than can be counted.");
+    if (n > 0 && size > kMostValues / n)
+      fail(op, "shape " + to_string(shape) +
+                   " has more values than can be counted: its lengths, those of 0 left out, " +
+                   "may multiply to at most " + std::to_string(kMostValues) + ".");
     size *= n == 0 ? 1 : n;
   }
 }

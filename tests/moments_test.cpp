@@ -171,7 +171,7 @@ TEST_CASE("the variance refuses a divisor that is not above 0") {
         "[var] 0 values with a correction of 0.000000" + rest);
   CHECK(invalid([] {
           var(Tensor<double>::ones({3, 1}), 1, false, 1);
-        }) == "[var] 1 values with a correction of 1.000000" + rest);
+        }) == "[var] 1 value with a correction of 1.000000" + rest);
   CHECK(invalid([] { var(Tensor<double>::ones({2}), all, false, 2.5); }) ==
         "[var] 2 values with a correction of 2.500000" + rest);
   CHECK(invalid([] { var(Tensor<double>::ones({2}), all, false, kNan); }) ==

@@ -160,7 +160,7 @@ TEST_CASE("values of the wrong number and impossible shapes throw") {
         }) == "[Tensor] 2 values for shape [2, 3]: it needs 6.");
   CHECK(invalid([] {
           Tensor<float>({0, 3}, {1});
-        }) == "[Tensor] 1 values for shape [0, 3]: it needs 0.");
+        }) == "[Tensor] 1 value for shape [0, 3]: it needs 0.");
   CHECK(invalid([] { Tensor<double>({}, {}); }) == "[Tensor] 0 values for shape []: it needs 1.");
   CHECK(invalid([] {
           Tensor<double>({2, -1}, {1});

@@ -111,8 +111,9 @@ Array<E> view(const Array<E>& x, const Dims& shape, const Dims& strides, std::in
 template <class E>
 Array<E>::Array(const Shape& shape, const std::vector<E>& values) {
   const detail::Dims dims = detail::to_dims(shape, "Tensor");
-  if (detail::size_of(dims) != static_cast<std::int64_t>(values.size()))
-    detail::fail("Tensor", std::to_string(values.size()) + " values for shape " + to_string(shape) +
+  const auto given = static_cast<std::int64_t>(values.size());
+  if (detail::size_of(dims) != given)
+    detail::fail("Tensor", detail::values_text(given) + " for shape " + to_string(shape) +
                                ": it needs " + std::to_string(detail::size_of(dims)) + ".");
   auto made = detail::fresh<E>(dims);
   std::copy(values.begin(), values.end(), made.data);

@@ -96,6 +96,10 @@ int normalize(Axis axis, int rank, const char* op) {
 
 std::string axis_text(int axis) { return "axis=" + std::to_string(axis); }
 
+std::string values_text(std::int64_t n) {
+  return std::to_string(n) + (n == 1 ? " value" : " values");
+}
+
 bool broadcasts_to(const Dims& from, const Dims& to) noexcept {
   const int extra = to.rank() - from.rank();
   bool fits = extra >= 0;

@@ -54,7 +54,7 @@ Tensor<T> unslice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_
   const std::int64_t n = b.shape[at];
   if (start < 0 || size < 0 || step < 1 ||
       (n > 0 && (n - 1 > (size - 1 - start) / step || start >= size)))
-    fail("unslice", std::to_string(n) + " values from " + std::to_string(start) + " in steps of " +
+    fail("unslice", detail::values_text(n) + " from " + std::to_string(start) + " in steps of " +
                         std::to_string(step) + " on an axis of length " + std::to_string(size) +
                         ": they must fit, and the step be at least 1.");
   Dims shape = b.shape;

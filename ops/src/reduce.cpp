@@ -206,7 +206,7 @@ Tensor<T> var(const Tensor<T>& x, const Axes& axes, bool keepdims, double correc
   const Reduction over("var", b.shape, axes);
   const double n = static_cast<double>(over.count) - correction;
   if (!(n > 0) || over.count == 0)
-    detail::fail("var", std::to_string(over.count) + " values with a correction of " +
+    detail::fail("var", detail::values_text(over.count) + " with a correction of " +
                             std::to_string(correction) + ": more values are required.");
   return sum(square(x - mean(x, axes, true)), axes, keepdims) / n;
 }

@@ -163,6 +163,11 @@ TEST_CASE("the variance far from 0 is that of the differences") {
   // The mean square less the square of the mean would have no digit left.
   CHECK(var(Tensor<double>{1e8, 1e8 + 2, 1e8 + 4}).item() == 8 / 3.0);
   CHECK(var(Tensor<float>{16777000, 16777002, 16777004, 16777010}, all).item() == 14.0f);
+  // The mean, 16777003.75, is no float.
+  const Tensor<float> x{16777001, 16777002, 16777004, 16777008};
+  CHECK(var(x).item() == (2.75 * 2.75 + 1.75 * 1.75 + 0.25 * 0.25 + 4.25 * 4.25) / 4);
+  CHECK(grad([](const auto& v) { return var(v); })(x).values() ==
+        Floats{-2.75 / 2, -1.75 / 2, 0.25 / 2, 4.25 / 2});
 }
 
 TEST_CASE("the variance refuses a divisor that is not above 0") {

@@ -208,7 +208,9 @@ Tensor<T> var(const Tensor<T>& x, const Axes& axes, bool keepdims, double correc
   if (!(n > 0) || over.count == 0)
     detail::fail("var", detail::values_text(over.count) + " with a correction of " +
                             std::to_string(correction) + ": more values are required.");
-  return sum(square(x - mean(x, axes, true)), axes, keepdims) / n;
+  // Twice: the mean is rounded to T, and what it is wrong by shows in the mean of the differences.
+  const Tensor<T> nearly = x - stop_gradient(mean(x, axes, true));
+  return sum(square(nearly - mean(nearly, axes, true)), axes, keepdims) / n;
 }
 
 template <class T>

@@ -224,6 +224,21 @@ TEST_CASE("the norm of floats is accumulated in double") {
   CHECK(norm(Tensor<double>{kInf, 1}).item() == kInf);
 }
 
+TEST_CASE("the norm of doubles whose squares overflow or underflow is right") {
+  for (const double scale : {1e300, 1e160, 1e-160, 1e-300}) {
+    const Tensor<double> x{{3 * scale, -4 * scale}, {0, 0}, {5, 12}};
+    CHECK(error(norm(x, 1).values(), {5 * scale, 0, 13}) <= 1e-15);
+    CHECK(norm(x, 1).values()[0] == doctest::Approx(5 * scale).epsilon(1e-15));
+    CHECK(norm(slice(x, 0, 0, 2)).item() == doctest::Approx(5 * scale).epsilon(1e-15));
+    CHECK(norm(x, 0).shape() == Shape{2});
+    const auto g = slopes([](const auto& v) { return norm(v, 1); }, x);
+    CHECK(error(g, {0.6, -0.8, 0, 0, 5 / 13.0, 12 / 13.0}) <= 1e-15);
+  }
+  CHECK(norm(Tensor<double>{1e308, -1e308, 1e308, 1e308}).item() == kInf);
+  CHECK(norm(Tensor<double>{1e200, -kInf}).item() == kInf);
+  CHECK(std::isnan(norm(Tensor<double>{1e200, kNan}).item()));
+}
+
 // ---- argmax ----------------------------------------------------------------------------------
 
 TEST_CASE("argmax gives the first of equal values along any axis") {

@@ -121,6 +121,25 @@ TEST_CASE("gelu and silu are 0 far below 0 and x far above it with gradients 0 a
   CHECK(slopes(s, y) == Floats{0, 0.5, 1});
 }
 
+TEST_CASE_TEMPLATE("gelu and silu at minus infinity are 0 and at infinity x with gradients 0 and 1",
+                   T, float, double) {
+  const auto g = [](const auto& v) { return gelu(v); };
+  const auto s = [](const auto& v) { return silu(v); };
+  const Tensor<T> x{-kInf, kInf};
+  for (const Tensor<T>& y : {gelu(x), silu(x)})
+    CHECK(y.values() == std::vector<T>{0, static_cast<T>(kInf)});
+  CHECK(slopes(g, x) == std::vector<T>{0, 1});
+  CHECK(slopes(s, x) == std::vector<T>{0, 1});
+  const auto slope = [](const auto& f) {
+    return [f](const auto& v) { return grad([f](const auto& u) { return sum(f(u)); })(v); };
+  };
+  CHECK(slopes(slope(g), x) == std::vector<T>{0, 0});
+  CHECK(slopes(slope(s), x) == std::vector<T>{0, 0});
+  const Tensor<T> nan(kNan);
+  for (const auto& y : {gelu(nan), silu(nan), grad(g)(nan), grad(s)(nan)})
+    CHECK(std::isnan(y.item()));
+}
+
 TEST_CASE("silu has the derivative one half at 0 and its minimum at -1.27846") {
   // s(x) (1 + x (1 - s(x))) = 0 where 1 + e^x + x = 0.
   double x = -1.278;

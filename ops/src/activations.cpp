@@ -1,5 +1,6 @@
 // Activations and selections of elementwise.hpp: value and VJP side by side.
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include <xtape/ops/compare.hpp>
@@ -14,6 +15,7 @@ using detail::zip;
 
 namespace {
 
+constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kSqrtHalf = 0.707106781186547524400844362105;          // 2^(-1/2)
 constexpr double kTwoOverSqrtPi = 1.12837916709551257389615890312;      // 2 pi^(-1/2)
 constexpr double kInverseSqrtTwoPi = 0.398942280401432677939946059934;  // (2 pi)^(-1/2)
@@ -22,6 +24,12 @@ constexpr double kInverseSqrtTwoPi = 0.398942280401432677939946059934;  // (2 pi
 template <class T>
 Tensor<T> share(const Mask& taken, const Tensor<T>& a, const Tensor<T>& b) {
   return where(taken, 1, where(equal(a, b), 0.5, Tensor<T>(0)));
+}
+
+/// x, but 0 for an infinity, which times a factor that has become 0 would be NaN.
+template <class T>
+Tensor<T> finite(const Tensor<T>& x) {
+  return where(equal(abs(x), kInf), 0, x);
 }
 
 }  // namespace
@@ -53,21 +61,28 @@ Tensor<T> erf(const Tensor<T>& x) {
 template <class T>
 Tensor<T> gelu(const Tensor<T>& x) {
   // Phi(x) = erfc(-x / 2^(1/2)) / 2 keeps its digits far below 0, where 1 + erf would lose them.
-  auto value = [](T v) { return v * T(0.5) * std::erfc(-v * static_cast<T>(kSqrtHalf)); };
+  auto value = [](T v) {
+    const T twice = std::erfc(-v * static_cast<T>(kSqrtHalf));
+    return twice == 0 ? -T(0) : v * T(0.5) * twice;
+  };
   return record<T>("gelu", map("gelu", x, value),
                    {{x, [x](In<T> g) {
                        const Tensor<T> below = 0.5 * (1 + erf(x * kSqrtHalf));
                        const Tensor<T> density = kInverseSqrtTwoPi * exp(-0.5 * square(x));
-                       return chain(g, below + x * density);
+                       return chain(g, below + finite(x) * density);
                      }}});
 }
 
 template <class T>
 Tensor<T> silu(const Tensor<T>& x) {
-  auto value = [](T v) { return v / (1 + std::exp(-v)); };
+  auto value = [](T v) {
+    const T divisor = 1 + std::exp(-v);
+    return std::isinf(divisor) ? -T(0) : v / divisor;
+  };
   return record<T>("silu", map("silu", x, value), {{x, [x](In<T> g) {
                                                       const Tensor<T> s = sigmoid(x);
-                                                      return chain(g, s * (1 + x * (1 - s)));
+                                                      return chain(g,
+                                                                   s * (1 + finite(x) * (1 - s)));
                                                     }}});
 }
 

@@ -237,6 +237,9 @@ TEST_CASE("nothing is allocated on a header's word") {
   const std::string path = folder.file("x.npy");
   const auto largest = [&](const std::string& bytes) {
     test::write(path, bytes);
+  CHECK(of_shape("(576460752303423488,)") == "has shape [576460752303423488]" + many);
+  CHECK(of_shape("(576460752303423487,)") ==
+        "has 0 bytes of values: shape [576460752303423487] needs 4611686018427387896.");
     const test::Allocations allocations;
     CHECK(test::error_of<std::runtime_error>([&] { load_npy<double>(path); }).find(path) !=
           std::string::npos);

@@ -178,6 +178,11 @@ TEST_CASE("values of the wrong number and impossible shapes throw") {
   CHECK(invalid([] {
           Tensor<double>::ones({4294967296, 0, 4294967296});
         }) == "[full] shape [4294967296, 0, 4294967296]" + kUncountable);
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / 16;
+  const Tensor<double> one(1);
+  CHECK(broadcast_to(one, {most}).size() == most);
+  CHECK(invalid([&] { broadcast_to(one, {most + 1}); }) ==
+        "[broadcast_to] shape [576460752303423488]" + kUncountable);
 }
 
 TEST_CASE("reading outside of a tensor throws") {

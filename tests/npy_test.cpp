@@ -198,6 +198,16 @@ TEST_CASE("a header that is not the dictionary of the three keys is refused") {
   }
 }
 
+TEST_CASE("a header that ends anywhere too early is refused") {
+  const std::string whole = dict("(12, 3)");
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    CAPTURE(length);
+    const std::string start("\x93NUMPY\x01\x00", 8);
+    CHECK(refusal(start + static_cast<char>(length) + '\0' + whole.substr(0, length)) ==
+          kUnreadable);
+  }
+}
+
 TEST_CASE("values of another type or byte order are refused") {
   CHECK(refusal(npy(dict("(1,)", "False", "'<f4'"), data<float>({1}))) ==
         "holds values of type '<f4': '<f8' is required for Tensor<double>.");
@@ -227,6 +237,9 @@ TEST_CASE("shapes that cannot be are refused") {
   CHECK(of_shape("(4294967296, 4294967296)") == "has shape [4294967296, 4294967296]" + many);
   CHECK(of_shape("(4611686018427387904, 4)") == "has shape [4611686018427387904, 4]" + many);
   CHECK(of_shape("(922337203685477578,)") == "has shape [922337203685477578]" + many);
+  CHECK(of_shape("(576460752303423488,)") == "has shape [576460752303423488]" + many);
+  CHECK(of_shape("(576460752303423487,)") ==
+        "has 0 bytes of values: shape [576460752303423487] needs 4611686018427387896.");
   // The product of all lengths is 0, but strides would overflow.
   CHECK(of_shape("(0, 4294967296, 4294967296)") == "has shape [0, 4294967296, 4294967296]" + many);
   CHECK(of_shape("(4294967296, 4294967296, 0)") == "has shape [4294967296, 4294967296, 0]" + many);
@@ -237,9 +250,6 @@ TEST_CASE("nothing is allocated on a header's word") {
   const std::string path = folder.file("x.npy");
   const auto largest = [&](const std::string& bytes) {
     test::write(path, bytes);
-  CHECK(of_shape("(576460752303423488,)") == "has shape [576460752303423488]" + many);
-  CHECK(of_shape("(576460752303423487,)") ==
-        "has 0 bytes of values: shape [576460752303423487] needs 4611686018427387896.");
     const test::Allocations allocations;
     CHECK(test::error_of<std::runtime_error>([&] { load_npy<double>(path); }).find(path) !=
           std::string::npos);

@@ -178,6 +178,8 @@ TEST_CASE("clamp passes the gradient inside of its limits and at them") {
   CHECK(clamp(x, -1, 2).values() == Doubles{-1, -1, 0, 2, 2, -1, 2});
   CHECK(slopes(f, x) == Doubles{0, 1, 1, 1, 0, 0, 0});
   CHECK(clamp(x, 1, 1).values() == Doubles(7, 1));
+  CHECK(std::signbit(clamp(Tensor<double>(-0.0), 0, 1).item()));  // at a limit: x itself
+  CHECK(std::signbit(clamp(Tensor<double>(-0.0), -1, 0).item()));
   CHECK(clamp(x, -kInf, kInf).values() == x.values());
   // The limit 0.1 is the float next to it, which is no other than x.
   CHECK(slopes([](const auto& v) { return clamp(v, 0.1, 1); }, Tensor<float>{0.1f}) == Floats{1});

@@ -80,6 +80,12 @@ TEST_CASE("softmax along an axis is softmax of each line along it") {
     }
 }
 
+TEST_CASE("softmax of eight axes is that of its rows in a matrix") {
+  const auto rows = Random(3).normal<double>({8, 3});
+  const auto y = softmax(reshape(rows, {1, 2, 1, 2, 1, 2, 1, 3}));
+  CHECK(closeness::same_bits(reshape(y, {8, 3}), softmax(rows)));
+}
+
 TEST_CASE("the weights of softmax sum to one whatever their number") {
   for (const std::int64_t n : {1, 10, 1000, 100000}) {
     const auto x = Random(1).normal<float>({n}, 0, 3);

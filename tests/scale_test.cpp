@@ -136,6 +136,16 @@ TEST_CASE("a hundred thousand tapes do not grow the heap") {
   CHECK(after <= before + 65536);  // less than a byte a tape
 }
 
+TEST_CASE("of a hundred thousand tensors that have ended few stay in memory") {
+  const auto before = heap_in_use();
+  std::vector<Tensor<double>> many;
+  for (int i = 0; i < 100000; ++i) many.push_back(Tensor<double>(i));
+  const auto full = heap_in_use();
+  CHECK((full == before || full >= before + 10000000));  // the same where it cannot be asked
+  many = {};
+  CHECK(heap_in_use() <= before + 2000000);
+}
+
 TEST_CASE("a hundred thousand closures joined to tapes do not grow the heap") {
   const auto one = [] {
     Tape<double> tape;

@@ -121,6 +121,25 @@ TEST_CASE("gelu and silu are 0 far below 0 and x far above it with gradients 0 a
   CHECK(slopes(s, y) == Floats{0, 0.5, 1});
 }
 
+TEST_CASE_TEMPLATE("gelu and silu at minus infinity are 0 and at infinity x with gradients 0 and 1",
+                   T, float, double) {
+  const auto g = [](const auto& v) { return gelu(v); };
+  const auto s = [](const auto& v) { return silu(v); };
+  const Tensor<T> x{-kInf, kInf};
+  for (const Tensor<T>& y : {gelu(x), silu(x)})
+    CHECK(y.values() == std::vector<T>{0, static_cast<T>(kInf)});
+  CHECK(slopes(g, x) == std::vector<T>{0, 1});
+  CHECK(slopes(s, x) == std::vector<T>{0, 1});
+  const auto slope = [](const auto& f) {
+    return [f](const auto& v) { return grad([f](const auto& u) { return sum(f(u)); })(v); };
+  };
+  CHECK(slopes(slope(g), x) == std::vector<T>{0, 0});
+  CHECK(slopes(slope(s), x) == std::vector<T>{0, 0});
+  const Tensor<T> nan(kNan);
+  for (const auto& y : {gelu(nan), silu(nan), grad(g)(nan), grad(s)(nan)})
+    CHECK(std::isnan(y.item()));
+}
+
 TEST_CASE("silu has the derivative one half at 0 and its minimum at -1.27846") {
   // s(x) (1 + x (1 - s(x))) = 0 where 1 + e^x + x = 0.
   double x = -1.278;
@@ -159,6 +178,8 @@ TEST_CASE("clamp passes the gradient inside of its limits and at them") {
   CHECK(clamp(x, -1, 2).values() == Doubles{-1, -1, 0, 2, 2, -1, 2});
   CHECK(slopes(f, x) == Doubles{0, 1, 1, 1, 0, 0, 0});
   CHECK(clamp(x, 1, 1).values() == Doubles(7, 1));
+  CHECK(std::signbit(clamp(Tensor<double>(-0.0), 0, 1).item()));  // at a limit: x itself
+  CHECK(std::signbit(clamp(Tensor<double>(-0.0), -1, 0).item()));
   CHECK(clamp(x, -kInf, kInf).values() == x.values());
   // The limit 0.1 is the float next to it, which is no other than x.
   CHECK(slopes([](const auto& v) { return clamp(v, 0.1, 1); }, Tensor<float>{0.1f}) == Floats{1});

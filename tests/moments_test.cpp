@@ -163,6 +163,11 @@ TEST_CASE("the variance far from 0 is that of the differences") {
   // The mean square less the square of the mean would have no digit left.
   CHECK(var(Tensor<double>{1e8, 1e8 + 2, 1e8 + 4}).item() == 8 / 3.0);
   CHECK(var(Tensor<float>{16777000, 16777002, 16777004, 16777010}, all).item() == 14.0f);
+  // The mean, 16777003.75, is no float.
+  const Tensor<float> x{16777001, 16777002, 16777004, 16777008};
+  CHECK(var(x).item() == (2.75 * 2.75 + 1.75 * 1.75 + 0.25 * 0.25 + 4.25 * 4.25) / 4);
+  CHECK(grad([](const auto& v) { return var(v); })(x).values() ==
+        Floats{-2.75 / 2, -1.75 / 2, 0.25 / 2, 4.25 / 2});
 }
 
 TEST_CASE("the variance refuses a divisor that is not above 0") {
@@ -171,7 +176,7 @@ TEST_CASE("the variance refuses a divisor that is not above 0") {
         "[var] 0 values with a correction of 0.000000" + rest);
   CHECK(invalid([] {
           var(Tensor<double>::ones({3, 1}), 1, false, 1);
-        }) == "[var] 1 values with a correction of 1.000000" + rest);
+        }) == "[var] 1 value with a correction of 1.000000" + rest);
   CHECK(invalid([] { var(Tensor<double>::ones({2}), all, false, 2.5); }) ==
         "[var] 2 values with a correction of 2.500000" + rest);
   CHECK(invalid([] { var(Tensor<double>::ones({2}), all, false, kNan); }) ==
@@ -217,6 +222,21 @@ TEST_CASE("the norm of floats is accumulated in double") {
   CHECK(norm(Tensor<float>({4097}, values)).item() ==
         static_cast<float>(std::sqrt(16777216.0 + 4096)));
   CHECK(norm(Tensor<double>{kInf, 1}).item() == kInf);
+}
+
+TEST_CASE("the norm of doubles whose squares overflow or underflow is right") {
+  for (const double scale : {1e300, 1e160, 1e-160, 1e-300}) {
+    const Tensor<double> x{{3 * scale, -4 * scale}, {0, 0}, {5, 12}};
+    CHECK(error(norm(x, 1).values(), {5 * scale, 0, 13}) <= 1e-15);
+    CHECK(norm(x, 1).values()[0] == doctest::Approx(5 * scale).epsilon(1e-15));
+    CHECK(norm(slice(x, 0, 0, 2)).item() == doctest::Approx(5 * scale).epsilon(1e-15));
+    CHECK(norm(x, 0).shape() == Shape{2});
+    const auto g = slopes([](const auto& v) { return norm(v, 1); }, x);
+    CHECK(error(g, {0.6, -0.8, 0, 0, 5 / 13.0, 12 / 13.0}) <= 1e-15);
+  }
+  CHECK(norm(Tensor<double>{1e308, -1e308, 1e308, 1e308}).item() == kInf);
+  CHECK(norm(Tensor<double>{1e200, -kInf}).item() == kInf);
+  CHECK(std::isnan(norm(Tensor<double>{1e200, kNan}).item()));
 }
 
 // ---- argmax ----------------------------------------------------------------------------------

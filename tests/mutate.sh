@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # mutate.sh [COUNT] [SEED] [WORKERS]: would the tests notice? Flips one operator, sign or comparison
 # of engine/ and ops/ at a time, in a copy of the tree, and runs the tests on it.
-# Writes build/mutants/table.txt: file:line, the change, and caught, missed or uncompilable.
+# Writes build/mutants/table.txt: caught, missed or uncompilable, file:line, the change and its line,
+# and the case that caught it. All is built at -O1, where the tests take seconds. What they do not
+# notice is tried again with the library under GCC's address sanitizer and assertions.
 count=${1:-150} seed=${2:-1} workers=${3:-2}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 work=$root/build/mutants
@@ -40,37 +42,64 @@ candidates() {
 # shuffle SEED: by awk, so that a seed chooses the same places on every machine with one awk.
 shuffle() { awk -v seed="$1" 'BEGIN { srand(seed) } { print rand(), $0 }' | sort -k1,1g | cut -d' ' -f2-; }
 
+# tests FOLDER: up to the first failure. Cases that measure time come last: a busy machine fails them.
+times='*the time of*,*costs what*'
+tests() {
+  local program=$1/build/tests/xtape_tests
+  (ulimit -v 8000000 && timeout 60 "$program" -aa=1 -tce="$times" && "$program" -tc="$times") \
+    >"$1/log" 2>&1
+}
+
+# sanitized FOLDER: the same program with another library, without what takes long
+sanitized() {
+  cmake --build "$1/asan" -j 1 >"$1/log" 2>&1 || return
+  ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(c++ -print-file-name=libasan.so) LD_LIBRARY_PATH=$1/asan \
+    timeout 300 "$1/build/tests/xtape_tests" -aa=1 -tce="$times,2000 random*" >"$1/log" 2>&1
+}
+
 # try FOLDER FILE LINE COLUMN LENGTH REPLACEMENT: one line for the table
 try() {
-  local folder=$1 file=$2 line=$3 column=$4 length=$5 to=$6 from result=missed
+  local folder=$1 file=$2 line=$3 column=$4 length=$5 to=$6 from result=missed by=
   from=$(sed -n "${line}p" "$file" | cut -c "$column-$((column + length - 1))")
   awk -v line="$line" -v column="$column" -v length_="$length" -v to="$to" '
     FNR == line { $0 = substr($0, 1, column - 1) to substr($0, column + length_) } { print }
   ' "$file" >"$folder/source/$file"
   if ! cmake --build "$folder/build" --target xtape -j 1 >"$folder/log" 2>&1; then
     result=uncompilable
-  elif ! timeout 120 "$folder/build/tests/xtape_tests" -aa=1 >"$folder/log" 2>&1; then
+  elif ! tests "$folder"; then
     result=caught
+    by=$(sed -n 's/^TEST CASE: *//p' "$folder/log" | tail -n 1)
+    by="  by: ${by:-the time limit}"
+  elif ! sanitized "$folder"; then
+    result=caught by="  by: the sanitizer or an assertion"
   fi
   cp "$file" "$folder/source/$file"
-  printf '%-13s %s:%s  %s -> %s  %s\n' $result "$file" "$line" "$from" "$to" \
-    "$(sed -n "${line}s/^ *//p" "$file")"
+  printf '%-13s %s:%s  %s -> %s  %s%s\n' $result "$file" "$line" "$from" "$to" \
+    "$(sed -n "${line}s/^ *//p" "$file")" "$by"
 }
 
 # worker K: builds its copy once, then tries every WORKERS-th place of the list
 worker() {
-  local folder=$work/$1 place
+  local folder=$work/$1 file line column length to
   mkdir -p "$folder/source"
-  git ls-files -co --exclude-standard | tar cf - -T - | tar xf - -C "$folder/source"
-  cmake -S "$folder/source" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
-    -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DXTAPE_BUILD_DEMOS=OFF -DXTAPE_BUILD_BENCH=OFF >"$folder/log" &&
+  # What differs becomes new, so that a mutant which an interrupted run left is compiled over.
+  git ls-files -co --exclude-standard | while read -r file; do
+    cmp -s "$file" "$folder/source/$file" ||
+      { mkdir -p "$folder/source/$(dirname "$file")" && cp "$file" "$folder/source/$file"; }
+  done
+  local configure=(cmake -S "$folder/source" -G Ninja -DCMAKE_BUILD_TYPE=Debug
+    -DXTAPE_BUILD_DEMOS=OFF -DXTAPE_BUILD_BENCH=OFF)
+  "${configure[@]}" -B "$folder/build" -DCMAKE_CXX_FLAGS_DEBUG=-O1 >"$folder/log" &&
+    "${configure[@]}" -B "$folder/asan" -DXTAPE_BUILD_TESTS=OFF \
+      -DCMAKE_CXX_FLAGS_DEBUG='-O1 -D_GLIBCXX_ASSERTIONS -fsanitize=address' >>"$folder/log" &&
     cmake --build "$folder/build" --target xtape_tests -j 1 >>"$folder/log" 2>&1 &&
-    "$folder/build/tests/xtape_tests" >>"$folder/log" 2>&1 ||
+    tests "$folder" && sanitized "$folder" ||
     { echo "without a mutant: see $folder/log" >&2; return 1; }
-  awk -v k="$1" -v n="$workers" 'NR % n == k' "$work/places" | while read -r place; do
-    # shellcheck disable=SC2086
-    try "$folder" $place
-  done >"$work/table.$1"
+  # Sorted: a file that has been put back is compiled again only with its next mutant.
+  awk -v k="$1" -v n="$workers" 'NR % n == k' "$work/places" | sort |
+    while read -r file line column length to; do
+      try "$folder" "$file" "$line" "$column" "$length" "$to"
+    done >"$work/table.$1"
 }
 
 candidates | shuffle "$seed" | head -n "$count" >"$work/places"

@@ -80,6 +80,12 @@ TEST_CASE("softmax along an axis is softmax of each line along it") {
     }
 }
 
+TEST_CASE("softmax of eight axes is that of its rows in a matrix") {
+  const auto rows = Random(3).normal<double>({8, 3});
+  const auto y = softmax(reshape(rows, {1, 2, 1, 2, 1, 2, 1, 3}));
+  CHECK(closeness::same_bits(reshape(y, {8, 3}), softmax(rows)));
+}
+
 TEST_CASE("the weights of softmax sum to one whatever their number") {
   for (const std::int64_t n : {1, 10, 1000, 100000}) {
     const auto x = Random(1).normal<float>({n}, 0, 3);
@@ -155,7 +161,11 @@ TEST_CASE("masked softmax refuses masks that do not broadcast to its logits and 
   const auto x = Tensor<double>::ones({2, 3});
   CHECK(invalid([&] {
           softmax(x, Mask{true, false});
-        }) == "[mask] a mask of shape [2] for x of shape [2, 3]: it must broadcast to x.");
+        }) == "[softmax] a mask of shape [2] for x of shape [2, 3]: it must broadcast to x.");
+  const std::string empty =
+      "[softmax] an array without a value was given: it must be assigned first.";
+  CHECK(invalid([&] { softmax(x, Mask()); }) == empty);
+  CHECK(invalid([&] { softmax(Tensor<double>(), Mask(true)); }) == empty);
   CHECK(invalid([&] { softmax(x, Mask(true), 2); }) ==
         "[softmax] axis 2 of 2 axes: it must be at least -2 and below 2.");
 }

@@ -163,6 +163,18 @@ TEST_CASE("a header longer than its file is refused") {
         "says that its header has 0 bytes, but the file has 10.");
 }
 
+TEST_CASE("a header of more than 64 KiB is refused") {
+  const auto of_length = [](std::size_t length) {
+    std::string text = dict("(1,)");
+    text.resize(length, ' ');
+    std::string bytes("\x93NUMPY\x02\x00", 8);
+    for (const int shift : {0, 8, 16, 24}) bytes += static_cast<char>(length >> shift & 255u);
+    return bytes + text + data<double>({1});
+  };
+  CHECK(load<double>(of_length(65536)).values() == std::vector<double>{1});
+  CHECK(refusal(of_length(65537)) == "has a header of 65537 bytes: at most 65536 can be read.");
+}
+
 TEST_CASE("a header that is not the dictionary of the three keys is refused") {
   for (const char* header :
        {"", "garbage", "{", "{}", "()", "{'descr': '<f8'}", "{'descr': '<f8', 'shape': (1,)}",
@@ -183,6 +195,16 @@ TEST_CASE("a header that is not the dictionary of the three keys is refused") {
                             "(99999999999999999999,)", "('1',)"}) {
     CAPTURE(shape);
     CHECK(refusal(npy(dict(shape), data<double>({1}))) == kUnreadable);
+  }
+}
+
+TEST_CASE("a header that ends anywhere too early is refused") {
+  const std::string whole = dict("(12, 3)");
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    CAPTURE(length);
+    const std::string start("\x93NUMPY\x01\x00", 8);
+    CHECK(refusal(start + static_cast<char>(length) + '\0' + whole.substr(0, length)) ==
+          kUnreadable);
   }
 }
 
@@ -215,6 +237,9 @@ TEST_CASE("shapes that cannot be are refused") {
   CHECK(of_shape("(4294967296, 4294967296)") == "has shape [4294967296, 4294967296]" + many);
   CHECK(of_shape("(4611686018427387904, 4)") == "has shape [4611686018427387904, 4]" + many);
   CHECK(of_shape("(922337203685477578,)") == "has shape [922337203685477578]" + many);
+  CHECK(of_shape("(576460752303423488,)") == "has shape [576460752303423488]" + many);
+  CHECK(of_shape("(576460752303423487,)") ==
+        "has 0 bytes of values: shape [576460752303423487] needs 4611686018427387896.");
   // The product of all lengths is 0, but strides would overflow.
   CHECK(of_shape("(0, 4294967296, 4294967296)") == "has shape [0, 4294967296, 4294967296]" + many);
   CHECK(of_shape("(4294967296, 4294967296, 0)") == "has shape [4294967296, 4294967296, 0]" + many);

@@ -79,6 +79,9 @@ TEST_CASE("the middle of a long axis is left out of tensors with more than a tho
   CHECK(to_string(reshape(Tensor<double>::arange(0, 2000), {2, 1000})) ==
         "[[0, 1, 2, ..., 997, 998, 999], [1000, 1001, 1002, ..., 1997, 1998, 1999]]");
   CHECK(to_string(Tensor<double>::zeros({1000})).find("...") == std::string::npos);
+  const std::string row = "[0, 0, 0, ..., 0, 0, 0]";
+  CHECK(to_string(Tensor<double>::zeros({6, 200})) ==
+        "[" + row + ", " + row + ", " + row + ", " + row + ", " + row + ", " + row + "]");
 }
 
 TEST_CASE("a tape prints as its Wengert list") {

@@ -14,6 +14,7 @@ namespace {
 
 using namespace xtape;
 using test::invalid;
+using test::kUncountable;
 using List = std::vector<std::int64_t>;
 
 Tensor<double> ones(const Shape& shape) { return Tensor<double>::ones(shape); }
@@ -71,8 +72,7 @@ TEST_CASE("reshape refuses negative lengths and more axes or values than there c
         }) == "[reshape] shape [1, 1, 1, 1, 1, 1, 1, 1, 1] has 9 axes: at most 8 are possible.");
   CHECK(invalid([] {
           reshape(ones({1}), {std::int64_t{1} << 40, std::int64_t{1} << 40});
-        }) ==
-        "[reshape] shape [1099511627776, 1099511627776] has more values than can be counted.");
+        }) == "[reshape] shape [1099511627776, 1099511627776]" + kUncountable);
 }
 
 TEST_CASE("transpose refuses what is no permutation and tensors without two axes") {
@@ -232,8 +232,7 @@ TEST_CASE(
   constexpr std::int64_t kMany = std::int64_t{1} << 40, kMost = std::int64_t{1} << 62;
   const auto one = Tensor<double>(1);
   const auto row = broadcast_to(one, {1, kMany}), column = broadcast_to(one, {kMany, 1});
-  const std::string rest =
-      " shape [1099511627776, 1099511627776] has more values than can be counted.";
+  const std::string rest = " shape [1099511627776, 1099511627776]" + kUncountable;
   CHECK(invalid([&] { row + column; }) == "[add]" + rest);
   CHECK(invalid([&] { maximum(column, row); }) == "[maximum]" + rest);
   CHECK(invalid([&] { less(row, column); }) == "[less]" + rest);
@@ -244,13 +243,13 @@ TEST_CASE(
   CHECK(invalid([&] { pad(column, {{0, 0}, {0, kMany - 1}}); }) == "[pad]" + rest);
   CHECK(invalid([&] {
           pad(ones({5}), {{kMost, kMost}});  // 5 + 2^62 + 2^62 is below 0
-        }) == "[pad] shape [4611686018427387904] has more values than can be counted.");
+        }) == "[pad] shape [4611686018427387904]" + kUncountable);
   const std::vector<Tensor<double>> wide(64, broadcast_to(one, {kMany, 1 << 18}));
   CHECK(invalid([&] { stack(wide); }) ==
-        "[stack] shape [64, 1099511627776, 262144] has more values than can be counted.");
+        "[stack] shape [64, 1099511627776, 262144]" + kUncountable);
   // Two of them have 2^59 values; one less than that is the most.
   CHECK(invalid([&] { concatenate(wide, 0); }) ==
-        "[concatenate] shape [2199023255552, 262144] has more values than can be counted.");
+        "[concatenate] shape [2199023255552, 262144]" + kUncountable);
 }
 
 TEST_CASE("stack refuses a ninth axis") {

@@ -15,6 +15,7 @@ namespace {
 
 using namespace xtape;
 using test::invalid;
+using test::kUncountable;
 using Values = std::vector<double>;
 
 static_assert(std::is_nothrow_copy_constructible_v<Tensor<float>>);
@@ -159,7 +160,7 @@ TEST_CASE("values of the wrong number and impossible shapes throw") {
         }) == "[Tensor] 2 values for shape [2, 3]: it needs 6.");
   CHECK(invalid([] {
           Tensor<float>({0, 3}, {1});
-        }) == "[Tensor] 1 values for shape [0, 3]: it needs 0.");
+        }) == "[Tensor] 1 value for shape [0, 3]: it needs 0.");
   CHECK(invalid([] { Tensor<double>({}, {}); }) == "[Tensor] 0 values for shape []: it needs 1.");
   CHECK(invalid([] {
           Tensor<double>({2, -1}, {1});
@@ -169,15 +170,19 @@ TEST_CASE("values of the wrong number and impossible shapes throw") {
         }) == "[Tensor] shape [1, 1, 1, 1, 1, 1, 1, 1, 1] has 9 axes: at most 8 are possible.");
   CHECK(invalid([] {
           Tensor<double>::zeros({4294967296, 4294967296});
-        }) == "[full] shape [4294967296, 4294967296] has more values than can be counted.");
+        }) == "[full] shape [4294967296, 4294967296]" + kUncountable);
   // The product wraps to a small number, or is hidden behind a 0.
   CHECK(invalid([] {
           Tensor<double>::ones({4294967296, 4294967296, 4294967296});
-        }) ==
-        "[full] shape [4294967296, 4294967296, 4294967296] has more values than can be counted.");
+        }) == "[full] shape [4294967296, 4294967296, 4294967296]" + kUncountable);
   CHECK(invalid([] {
           Tensor<double>::ones({4294967296, 0, 4294967296});
-        }) == "[full] shape [4294967296, 0, 4294967296] has more values than can be counted.");
+        }) == "[full] shape [4294967296, 0, 4294967296]" + kUncountable);
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / 16;
+  const Tensor<double> one(1);
+  CHECK(broadcast_to(one, {most}).size() == most);
+  CHECK(invalid([&] { broadcast_to(one, {most + 1}); }) ==
+        "[broadcast_to] shape [576460752303423488]" + kUncountable);
 }
 
 TEST_CASE("reading outside of a tensor throws") {

@@ -116,8 +116,9 @@ using namespace detail;
 template <class E>
 Array<E>::Array(const Shape& shape, const std::vector<E>& values) {
   const Dims dims = to_dims(shape, "Tensor");
-  if (size_of(dims) != static_cast<std::int64_t>(values.size()))
-    fail("Tensor", values.size(), " values for shape ", shape, ": it needs ", size_of(dims), ".");
+  const auto given = static_cast<std::int64_t>(values.size());
+  if (size_of(dims) != given)
+    fail("Tensor", values_text(given), " for shape ", shape, ": it needs ", size_of(dims), ".");
   auto made = fresh<E>(dims);
   std::copy(values.begin(), values.end(), made.data);
   *this = std::move(made.array);

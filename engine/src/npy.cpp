@@ -18,7 +18,8 @@ namespace {
 static_assert(std::numeric_limits<double>::is_iec559, "files hold IEEE numbers");
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
-constexpr std::size_t kAlignment = 64;  // the data begin at a multiple of it
+constexpr std::size_t kAlignment = 64;      // the data begin at a multiple of it
+constexpr std::uintmax_t kLongest = 65536;  // bytes of a header's text, which is kept in memory
 
 template <class T>
 std::string_view type_code() {
@@ -154,6 +155,9 @@ Tensor<T> load_npy(const std::string& path) {
   if (before + length > bytes)
     refuse("says that its header has " + std::to_string(length) + " bytes, but the file has " +
            std::to_string(bytes) + ".");
+  if (length > kLongest)
+    refuse("has a header of " + std::to_string(length) + " bytes: at most " +
+           std::to_string(kLongest) + " can be read.");
   std::string text(static_cast<std::size_t>(length), ' ');
   in.clear();
   in.seekg(static_cast<std::streamoff>(before));

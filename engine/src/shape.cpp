@@ -55,11 +55,18 @@ bool is_contiguous(const Dims& shape, const Dims& strides) noexcept {
   return true;
 }
 
+// A sixteenth of what 64 bits count, so that sizes in bytes do not overflow, nor the sum of two.
+constexpr std::int64_t kMostValues = std::numeric_limits<std::int64_t>::max() / 16;
+
 void check_countable(const Dims& shape, const char* op) {
   std::int64_t size = 1;
   for (std::int64_t n : shape) {
-    if (n > 0 && size > std::numeric_limits<std::int64_t>::max() / 16 / n)
-      fail(op, "shape ", shape, " has more values than can be counted.");
+    if (n > 0 && size > kMostValues / n)
+      fail(
+          op, "shape ", shape,
+          " has more values than can be counted: its lengths, those of 0 left out, may multiply to "
+          "at most ",
+          kMostValues, ".");
     size *= n == 0 ? 1 : n;
   }
 }
@@ -88,6 +95,10 @@ int normalize(Axis axis, int rank, const char* op) {
 }
 
 std::string axis_text(int axis) { return text("axis=", axis); }
+
+std::string values_text(std::int64_t n) {
+  return std::to_string(n) + (n == 1 ? " value" : " values");
+}
 
 bool broadcasts_to(const Dims& from, const Dims& to) noexcept {
   const int extra = to.rank() - from.rank();

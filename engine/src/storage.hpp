@@ -86,6 +86,9 @@ int normalize(Axis axis, int rank, const char* op);
 /// An op's attribute, as tapes print it: `axis=1`.
 std::string axis_text(int axis);
 
+/// `1 value`, `2 values`
+std::string values_text(std::int64_t n);
+
 /// The shape that a and b broadcast to by NumPy's rules; throws when they do not.
 Dims broadcast(const Dims& a, const Dims& b, const char* op);
 

@@ -106,7 +106,8 @@ T erf(T x) {
 template <class T>
 T gelu(T x) {
   // Phi(x) = erfc(-x / 2^(1/2)) / 2 keeps its digits far below 0, where 1 + erf would lose them.
-  return x * T(0.5) * std::erfc(-x * static_cast<T>(kSqrtHalf));
+  const T twice = std::erfc(-x * static_cast<T>(kSqrtHalf));
+  return twice == 0 ? -T(0) : x * T(0.5) * twice;
 }
 
 template <class T>

@@ -1,5 +1,6 @@
 // Activations and selections of elementwise.hpp: value and VJP side by side.
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include <xtape/ops/compare.hpp>
@@ -16,6 +17,7 @@ using detail::zip;
 
 namespace {
 
+constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kSqrtHalf = 0.707106781186547524400844362105;          // 2^(-1/2)
 constexpr double kTwoOverSqrtPi = 1.12837916709551257389615890312;      // 2 pi^(-1/2)
 constexpr double kInverseSqrtTwoPi = 0.398942280401432677939946059934;  // (2 pi)^(-1/2)
@@ -24,6 +26,12 @@ constexpr double kInverseSqrtTwoPi = 0.398942280401432677939946059934;  // (2 pi
 template <class T>
 Tensor<T> share(const Mask& taken, const Tensor<T>& a, const Tensor<T>& b) {
   return where(taken, 1, where(equal(a, b), 0.5, Tensor<T>(0)));
+}
+
+/// x, but 0 for an infinity, which times a factor that has become 0 would be NaN.
+template <class T>
+Tensor<T> finite(const Tensor<T>& x) {
+  return where(equal(abs(x), kInf), 0, x);
 }
 
 }  // namespace
@@ -58,7 +66,7 @@ Tensor<T> gelu(const Tensor<T>& x) {
                    {{x, [x](In<T> g) {
                        const Tensor<T> below = 0.5 * (1 + erf(x * kSqrtHalf));
                        const Tensor<T> density = kInverseSqrtTwoPi * exp(-0.5 * square(x));
-                       return chain(g, below + x * density);
+                       return chain(g, below + finite(x) * density);
                      }}});
 }
 

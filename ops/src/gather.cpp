@@ -56,8 +56,8 @@ Tensor<T> unslice(const Tensor<T>& x, Axis axis, std::int64_t start, std::int64_
   const std::int64_t n = b.shape[at];
   if (start < 0 || size < 0 || step < 1 ||
       (n > 0 && (n - 1 > (size - 1 - start) / step || start >= size)))
-    fail("unslice", n, " values from ", start, " in steps of ", step, " on an axis of length ",
-         size, ": they must fit, and the step be at least 1.");
+    fail("unslice", values_text(n), " from ", start, " in steps of ", step,
+         " on an axis of length ", size, ": they must fit, and the step be at least 1.");
   Dims shape = b.shape;
   shape[at] = size;
   check_countable(shape, "unslice");

@@ -59,6 +59,10 @@ Tensor<T> softmax(const Tensor<T>& x, Axis axis) {
 
 template <class T>
 Tensor<T> softmax(const Tensor<T>& x, const Mask& allowed, Axis axis) {
+  const Dims &shape = body(x, "softmax").shape, &given = body(allowed, "softmax").shape;
+  if (!detail::broadcasts_to(given, shape))
+    detail::fail("softmax", "a mask of shape " + detail::to_string(given) + " for x of shape " +
+                                detail::to_string(shape) + ": it must broadcast to x.");
   return softmax(mask(x, allowed), axis);
 }
 

@@ -1,6 +1,7 @@
 // Reductions: folds of rows that lie dense.
 #include <xtape/ops/reduce.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -245,18 +246,45 @@ Tensor<T> var(const Tensor<T>& x, const Axes& axes, bool keepdims, double correc
   const Reduction over("var", b.shape, axes);
   const double n = static_cast<double>(over.count) - correction;
   if (!(n > 0) || over.count == 0)
-    fail("var", over.count, " values with a correction of ", correction,
+    fail("var", values_text(over.count), " with a correction of ", correction,
          ": more values are required.");
-  return sum(square(x - mean(x, axes, true)), axes, keepdims) / n;
+  // Twice: the mean is rounded to T, and what it is wrong by shows in the mean of the differences.
+  const Tensor<T> nearly = x - stop_gradient(mean(x, axes, true));
+  return sum(square(nearly - mean(nearly, axes, true)), axes, keepdims) / n;
 }
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kTiny = 1e-140;  // the squares of what is below it lose digits
+
+template <class T>
+Tensor<T> length(const Body<T>& b, const Reduction& over, bool keepdims) {
+  const auto squared = [](T v) { return static_cast<double>(v) * static_cast<double>(v); };
+  return fold<double>(b, over, keepdims, 0.0, squared, std::plus<double>(),
+                      [](double total) { return static_cast<T>(std::sqrt(total)); });
+}
+
+}  // namespace
 
 template <class T>
 Tensor<T> norm(const Tensor<T>& x, const Axes& axes, bool keepdims) {
   const Body<T>& b = body(x, "norm");
   const Reduction over("norm", b.shape, axes);
-  const auto squared = [](T v) { return static_cast<double>(v) * static_cast<double>(v); };
-  auto value = fold<double>(b, over, keepdims, 0.0, squared, std::plus<double>(),
-                            [](double total) { return static_cast<T>(std::sqrt(total)); });
+  Tensor<T> value = length(b, over, keepdims);
+  const auto lost = [](T y) { return y < kTiny || y == kInf; };
+  const std::vector<T> lengths = value.values();
+  if (over.count > 0 && std::any_of(lengths.begin(), lengths.end(), lost)) {
+    // Where squares overflow or underflow: again, of the values over the largest.
+    const Tensor<T> constant = stop_gradient(x);
+    const Tensor<T> first = reshape(value, to_shape(over.kept));
+    const Tensor<T> largest = max(abs(constant), axes, true);
+    const Mask again = (equal(first, kInf) | (first < kTiny)) & (largest > 0) & (largest < kInf);
+    const Tensor<T> scale = where(again, largest, 1);
+    const Tensor<T> scaled = constant / scale;
+    value = length(body(scaled, "norm"), over, true) * scale;
+    value = reshape(value, to_shape(over.shape(keepdims)));
+  }
   auto pullback = [x, over](In<T> g, In<T> y) {
     const Tensor<T> length = over.keep(y);
     return chain(over.keep(g), where(equal(length, 0), 0, x / length));

@@ -32,4 +32,10 @@ std::string misuse(F&& f) {
   return error_of<std::logic_error>(f);
 }
 
+/// What follows a shape of more values than there can be: a sixteenth of 2^63, rounded down.
+inline const std::string kUncountable =
+    " has more values than can be counted: its lengths, those of 0 left out, may multiply to at "
+    "most "
+    "576460752303423487.";
+
 }  // namespace xtape::test

@@ -42,7 +42,8 @@ template <class T>
 XTAPE_API Tensor<T> var(const Tensor<T>& x, const Axes& axes = all, bool keepdims = false,
                         double correction = 0);
 
-/// The Euclidean length, accumulated in double; its gradient at the zero vector is 0.
+/// The Euclidean length, accumulated in double, also where squares overflow or underflow; its
+/// gradient at the zero vector is 0.
 /// Formula: y = (sum x^2)^(1/2); dx = g x / y
 template <class T>
 XTAPE_API Tensor<T> norm(const Tensor<T>& x, const Axes& axes = all, bool keepdims = false);

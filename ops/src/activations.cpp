@@ -72,13 +72,11 @@ Tensor<T> gelu(const Tensor<T>& x) {
 
 template <class T>
 Tensor<T> silu(const Tensor<T>& x) {
-  return record<T>("silu", map(Unary::silu, "silu", x), {{x, [x](In<T> g) {
-                                                            const Tensor<T> s = sigmoid(x);
-                                                            // At the ends 0 or 1 - 1 meets an
-                                                            // infinite x.
-                                                            return chain(
-                                                                g, chain(s, 1 + chain(1 - s, x)));
-                                                          }}});
+  const auto pullback = [x](In<T> g) {
+    const Tensor<T> s = sigmoid(x);
+    return chain(g, s * (1 + finite(x) * (1 - s)));
+  };
+  return record<T>("silu", map(Unary::silu, "silu", x), {{x, pullback}});
 }
 
 template <class T>

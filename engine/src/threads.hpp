@@ -14,7 +14,7 @@ int this_thread() noexcept;
 /// Calls job(i) for 0 <= i < jobs, each once, in any order and at once where that pays. A job must
 /// not throw, and write only what no other job reads or writes.
 template <class Job>
-void parallel(std::int64_t jobs, double nanoseconds, const Job& job) {
+void parallel(std::int64_t jobs, [[maybe_unused]] double nanoseconds, const Job& job) {
 #ifdef _OPENMP
   if (const int threads = threads_for(jobs, nanoseconds); threads > 1) {
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
@@ -30,9 +30,7 @@ template <class Job>
 void parallel_blocks(std::int64_t n, double nanoseconds, const Job& job) {
   const std::int64_t most = n < 16 ? n : 16;  // enough to even out, whatever the number of threads
   const std::int64_t blocks = threads_for(most, nanoseconds) > 1 ? most : 1;
-  parallel(blocks, nanoseconds, [&](std::int64_t i) {
-    job(n / blocks * i, i + 1 == blocks ? n : n / blocks * (i + 1));
-  });
+  parallel(blocks, nanoseconds, [&](std::int64_t i) { job(n * i / blocks, n * (i + 1) / blocks); });
 }
 
 }  // namespace xtape::detail

@@ -155,7 +155,7 @@ TEST_CASE("masked softmax refuses masks that do not broadcast to its logits and 
   const auto x = Tensor<double>::ones({2, 3});
   CHECK(invalid([&] {
           softmax(x, Mask{true, false});
-        }) == "[mask] a mask of shape [2] for x of shape [2, 3]: it must broadcast to x.");
+        }) == "[softmax] a mask of shape [2] for x of shape [2, 3]: it must broadcast to x.");
   CHECK(invalid([&] { softmax(x, Mask(true), 2); }) ==
         "[softmax] axis 2 of 2 axes: it must be at least -2 and below 2.");
 }

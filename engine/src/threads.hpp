@@ -19,6 +19,7 @@ void parallel(std::int64_t jobs, double nanoseconds, const Job& job) {
     return;
   }
 #endif
+  (void)nanoseconds;
   for (std::int64_t i = 0; i < jobs; ++i) job(i);
 }
 

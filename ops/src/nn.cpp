@@ -1,8 +1,6 @@
 // Losses.
 #include <xtape/ops/nn.hpp>
 
-#include <cmath>
-#include <limits>
 #include <string>
 
 #include <xtape/ops/compare.hpp>
@@ -22,8 +20,6 @@ namespace {
 using detail::Body;
 using detail::body;
 using detail::Dims;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// Throws unless logits have an axis of classes, and rows to take a mean of.
 template <class T>

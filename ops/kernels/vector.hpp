@@ -5,6 +5,7 @@
 #include "isas.hpp"
 #include "log.hpp"
 #include "matmul.hpp"
+#include "rows.hpp"
 #include "simd.hpp"
 
 namespace xtape::detail {
@@ -68,6 +69,7 @@ const Kernels<T>& scalar_table() {
 template <class T, class Isa>
 Kernels<T> table(const char* name) {
   using V = Vector<T, Isa>;
+  using R = Rows<T, Isa>;
   const auto plain = [](Unary f) { return scalar_table<T>().unary[static_cast<int>(f)]; };
   return {name,
           Product<T, Isa>::multiply,
@@ -75,7 +77,12 @@ Kernels<T> table(const char* name) {
           {map<V, Neg>, map<V, Abs>, map<V, Relu>, map<V, Sqrt>, map<V, Square>, map<V, Exp>,
            map<V, Log>, map<V, Tanh>, map<V, Sigmoid>, map<V, Silu>, map<V, Softplus>,
            plain(Unary::sin), plain(Unary::cos), plain(Unary::erf), plain(Unary::gelu)},
-          scalar_table<T>().softmax_row};
+          R::softmax,
+          R::softmax_pullback,
+          R::log_softmax,
+          R::log_softmax_pullback,
+          R::cross_entropy,
+          R::cross_entropy_pullback};
 }
 
 template <class Isa>

@@ -91,7 +91,7 @@ struct Sigmoid {
     using T = typename V::value_type;
     // e^-|x| never overflows, and each half keeps its digits.
     const V one(T(1)), e = Exp()(-magnitude(x));
-    return xsimd::select(x < V(T(0)), e, one) / (one + e);
+    return divide(xsimd::select(x < V(T(0)), e, one), one + e);
   }
 };
 
@@ -105,7 +105,7 @@ struct Silu {
     const V inside = larger(V(ExpConstants<T>::kLow), x);
     const auto [t, n] = exponential(within_exp(-magnitude(x)));
     const V p = one + t, top = xsimd::select(below, inside * p, inside);
-    return scale(top / (one + scale(p, n)), xsimd::select(below, n, zero));
+    return scale(divide(top, one + scale(p, n)), xsimd::select(below, n, zero));
   }
 };
 
@@ -119,7 +119,7 @@ struct Tanh {
     const auto [t, n] = exponential(size + size);
     const V power = scale(one, n), e = multiply_add(power, t, power - one);
     const auto sign = to_bits(x) & U(Format<T>::kSign);
-    return from_bits<T, typename V::arch_type>(to_bits(e / (e + V(T(2)))) | sign);
+    return from_bits<T, typename V::arch_type>(to_bits(divide(e, e + V(T(2)))) | sign);
   }
 };
 

@@ -28,7 +28,7 @@ struct Mul {
 struct Div {
   template <class V>
   V operator()(V x, V y) const {
-    return x / y;
+    return divide(x, y);
   }
 };
 struct Chain {
@@ -60,7 +60,7 @@ struct Relu {
 struct Sqrt {
   template <class V>
   V operator()(V x) const {
-    return xsimd::sqrt(x);
+    return square_root(x);
   }
 };
 struct Square {

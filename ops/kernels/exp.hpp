@@ -94,7 +94,7 @@ struct Sigmoid {
     using T = typename V::value_type;
     // e^-|x| never overflows, and each half keeps its digits.
     const V one(T(1)), e = Exp()(-magnitude(x));
-    return xsimd::select(x < V(T(0)), e, one) / (one + e);
+    return divide(xsimd::select(x < V(T(0)), e, one), one + e);
   }
 };
 
@@ -108,7 +108,7 @@ struct Silu {
     const V inside = larger(V(ExpConstants<T>::kLow), x);
     const auto e = exponential(within_exp(-magnitude(x)));
     const V top = xsimd::select(below, inside * e.p, inside);
-    return scale(top / (one + scale(e.p, e.n)), xsimd::select(below, e.n, zero));
+    return scale(divide(top, one + scale(e.p, e.n)), xsimd::select(below, e.n, zero));
   }
 };
 
@@ -122,7 +122,7 @@ struct Tanh {
     const auto power = exponential(size + size);
     const V whole = scale(one, power.n), e = multiply_add(whole, power.t, whole - one);
     const auto sign = to_bits(x) & U(Format<T>::kSign);
-    return from_bits<T, typename V::arch_type>(to_bits(e / (e + V(T(2)))) | sign);
+    return from_bits<T, typename V::arch_type>(to_bits(divide(e, e + V(T(2)))) | sign);
   }
 };
 

@@ -294,3 +294,58 @@ TEST_CASE_TEMPLATE("softmax of a row is the plain one's but for rounding", T, fl
         }
   }
 }
+
+TEST_CASE_TEMPLATE("the other kernels of rows give the plain ones' numbers but for rounding", T,
+                   float, double) {
+  using Limits = std::numeric_limits<T>;
+  const auto plain = of<T>(scalar_tables());
+  for (const Tables& tables : vector_tables()) {
+    const Kernels<T>& kernels = of<T>(tables);
+    CAPTURE(std::string(kernels.isa));
+    for (std::int64_t n = 1; n <= 70; ++n)
+      for (std::int64_t rarity : {40, 1'000'000}) {
+        CAPTURE(n);
+        CAPTURE(rarity);
+        Operand<T> x(n, rarity), g(n, rarity);
+        double size = 1;  // of the largest numbers that meet
+        for (std::int64_t i = 0; i < n; ++i)
+          for (T* each : {x.data() + i, g.data() + i}) {
+            if (std::abs(*each) == Limits::max() / 4) *each = T(1);  // sums of them may overflow
+            if (std::isfinite(*each)) size = std::max(size, static_cast<double>(std::abs(*each)));
+          }
+        const std::int64_t target = below(n);
+        const double rounding =
+            static_cast<double>(8 * Limits::epsilon()) * static_cast<double>(n) * size * size;
+        const auto compare = [&](const char* name, const auto& run) {
+          CAPTURE(std::string(name));
+          Result<T> found(n), expected(n);
+          run(kernels, found.data());
+          run(plain, expected.data());
+          int wrong = 0;
+          for (std::int64_t i = 0; i < n; ++i)
+            wrong += near(found.data()[i], expected.data()[i], rounding) ? 0 : 1;
+          CHECK(wrong == 0);
+          CHECK(found.intact());
+        };
+        Result<T> y(n), logs(n);
+        plain.softmax(n, x.data(), nullptr, y.data());
+        plain.log_softmax(n, x.data(), logs.data());
+        using K = Kernels<T>;
+        compare("softmax_pullback",
+                [&](const K& k, T* to) { k.softmax_pullback(n, g.data(), y.data(), to); });
+        compare("softmax_pullback in place", [&](const K& k, T* to) {
+          std::copy_n(g.data(), n, to);
+          k.softmax_pullback(n, to, y.data(), to);
+        });
+        compare("log_softmax", [&](const K& k, T* to) { k.log_softmax(n, x.data(), to); });
+        compare("log_softmax_pullback",
+                [&](const K& k, T* to) { k.log_softmax_pullback(n, g.data(), logs.data(), to); });
+        compare("cross_entropy", [&](const K& k, T* to) {
+          std::fill_n(to, n, static_cast<T>(k.cross_entropy(n, x.data(), target)));
+        });
+        compare("cross_entropy_pullback", [&](const K& k, T* to) {
+          k.cross_entropy_pullback(n, x.data(), target, g.data()[0], to);
+        });
+      }
+  }
+}

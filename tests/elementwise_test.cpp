@@ -162,6 +162,7 @@ TEST_CASE("a square as a power has second derivative 2 at 0") {
 TEST_CASE("relu has derivative 0 at 0 and at -0") {
   const Tensor<double> x{-1, -0.0, 0, 2};
   CHECK(relu(x).values() == Doubles{0, 0, 0, 2});
+  for (const double y : relu(x).values()) CHECK(!std::signbit(y));
   CHECK(slopes([](const auto& v) { return relu(v); }, x) == Doubles{0, 0, 0, 1});
 }
 

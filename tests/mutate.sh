@@ -69,7 +69,7 @@ try() {
   elif ! tests "$folder"; then
     result=caught
     by=$(sed -n 's/^TEST CASE: *//p' "$folder/log" | tail -n 1)
-    by="  by: ${by:-the time limit}"
+    by="  by: ${by:-an early crash or the time limit}"
   elif ! sanitized "$folder"; then
     result=caught by="  by: the sanitizer or an assertion"
   fi

@@ -34,3 +34,4 @@ if [ $# -gt 0 ]; then
 fi
 stage "test $preset" steady $preset ctest --preset $preset -j "$jobs" || exit
 grep -E '^[0-9]+% tests passed' "build/test-$preset.log"
+kernels_tested $preset

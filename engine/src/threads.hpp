@@ -22,6 +22,7 @@ void parallel(std::int64_t jobs, [[maybe_unused]] double nanoseconds, const Job&
     return;
   }
 #endif
+  (void)nanoseconds;
   for (std::int64_t i = 0; i < jobs; ++i) job(i);
 }
 

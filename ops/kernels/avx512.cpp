@@ -2,6 +2,7 @@
 #if defined(__GNUC__) && !defined(__clang__)
 // GCC 12 suspects the undefined operands of its own intrinsics.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 
 #include "isas.hpp"

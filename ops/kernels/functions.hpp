@@ -28,7 +28,7 @@ struct Mul {
 struct Div {
   template <class V>
   V operator()(V x, V y) const {
-    return x / y;
+    return divide(x, y);
   }
 };
 struct Chain {
@@ -40,8 +40,9 @@ struct Chain {
 
 struct Neg {
   template <class V>
-  V operator()(V x) const {
-    return -x;
+  V operator()(V x) const {  // by the sign's bit: xsimd 8.1 has 0 - x for AVX-512, so -0 was +0
+    using T = typename V::value_type;
+    return from_bits<T, typename V::arch_type>(to_bits(x) ^ Format<T>::kSign);
   }
 };
 struct Abs {
@@ -59,7 +60,7 @@ struct Relu {
 struct Sqrt {
   template <class V>
   V operator()(V x) const {
-    return xsimd::sqrt(x);
+    return square_root(x);
   }
 };
 struct Square {

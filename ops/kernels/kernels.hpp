@@ -119,9 +119,21 @@ struct Kernels {
   /// Its gradients, from the stats of the forward pass.
   void (*attention_gradient)(const Head<T>& head, std::int64_t begin, std::int64_t end, T* scratch);
 
-  /// y = softmax of one row of n values that lie `step` apart in x and in y; zeros when all are
-  /// -inf.
-  void (*softmax_row)(std::int64_t n, const T* x, std::int64_t x_step, T* y, std::int64_t y_step);
+  // Of one row of n values without gaps; the result may lie where an operand lies.
+
+  /// y = softmax of the allowed values and 0 for the others, zeros when none is or all are -inf;
+  /// without `allowed`, all are.
+  void (*softmax)(std::int64_t n, const T* x, const bool* allowed, T* y);
+  /// dx = chain(g, y) - y sum chain(g, y)
+  void (*softmax_pullback)(std::int64_t n, const T* g, const T* y, T* dx);
+  /// y = x - ln sum e^x, and -inf where x is.
+  void (*log_softmax)(std::int64_t n, const T* x, T* y);
+  /// dx = h - chain(sum h, e^y), where h is g, but 0 where y is -inf.
+  void (*log_softmax_pullback)(std::int64_t n, const T* g, const T* y, T* dx);
+  /// -log_softmax(x)[target]
+  double (*cross_entropy)(std::int64_t n, const T* x, std::int64_t target);
+  /// dx = chain(g, softmax(x) - onehot(target))
+  void (*cross_entropy_pullback)(std::int64_t n, const T* x, std::int64_t target, T g, T* dx);
 };
 
 /// The fastest kernels that this processor can run, or those that the environment's XTAPE_ISA

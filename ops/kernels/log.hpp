@@ -36,7 +36,7 @@ V log_near_one(V f, V k) {
   using T = typename V::value_type;
   using C = ExpConstants<T>;
   // ln(1 + f) = f - f^2 / 2 + s (f^2 / 2 + r), s = f / (2 + f): f is exact, all else is small.
-  const V s = f / (V(T(2)) + f), z = s * s, half = V(T(0.5)) * f * f;
+  const V s = divide(f, V(T(2)) + f), z = s * s, half = V(T(0.5)) * f * f;
   const V r = z * polynomial(z, LogConstants<T>::kPolynomial);
   const V small = multiply_add(s, half + r, k * V(C::kRest));
   return multiply_add(k, V(C::kLn2), f - (half - small));

@@ -24,6 +24,11 @@ XTAPE_LEAST_GREATEST(__m128d, _mm, pd)
 inline __m128d widened_sum(__m128 x) {
   return _mm_add_pd(_mm_cvtps_pd(x), _mm_cvtps_pd(_mm_movehl_ps(x, x)));
 }
+// x f, computed in double.
+inline __m128 times_in_double(__m128 x, __m128d f) {
+  return _mm_movelh_ps(_mm_cvtpd_ps(_mm_mul_pd(_mm_cvtps_pd(x), f)),
+                       _mm_cvtpd_ps(_mm_mul_pd(_mm_cvtps_pd(_mm_movehl_ps(x, x)), f)));
+}
 #ifdef __AVX__
 XTAPE_LEAST_GREATEST(__m256, _mm256, ps)
 XTAPE_LEAST_GREATEST(__m256d, _mm256, pd)

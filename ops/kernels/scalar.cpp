@@ -112,24 +112,71 @@ T gelu(T x) {
 }
 
 template <class T>
-void softmax_row(std::int64_t n, const T* x, std::int64_t x_step, T* y, std::int64_t y_step) {
-  T largest = -std::numeric_limits<T>::infinity();
-  bool nan = false;
-  for (std::int64_t i = 0; i < n; ++i) {
-    largest = std::max(largest, x[i * x_step]);
-    nan = nan || std::isnan(x[i * x_step]);
-  }
-  if (!nan && largest == -std::numeric_limits<T>::infinity()) {
-    for (std::int64_t i = 0; i < n; ++i) y[i * y_step] = T(0);
-    return;
-  }
+constexpr T kInf = std::numeric_limits<T>::infinity();
+
+/// What is taken away before the exponential: the maximum, or 0 where all are -inf.
+template <class T>
+T shift(std::int64_t n, const T* x) {
+  T largest = -kInf<T>;
+  for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, x[i]);  // passes NaN over
+  return largest == -kInf<T> ? T(0) : largest;
+}
+
+/// The sum of e^(x - shift): NaN with any NaN or +inf.
+template <class T>
+double sum_of_exponentials(std::int64_t n, const T* x, T shift) {
   double total = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    y[i * y_step] = std::exp(x[i * x_step] - largest);
-    total += static_cast<double>(y[i * y_step]);
-  }
+  for (std::int64_t i = 0; i < n; ++i) total += static_cast<double>(std::exp(x[i] - shift));
+  return total;
+}
+
+template <class T>
+void softmax(std::int64_t n, const T* x, const bool* allowed, T* y) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = !allowed || allowed[i] ? x[i] : -kInf<T>;
+  const T most = shift(n, y);
+  const double total = sum_of_exponentials(n, y, most);
   for (std::int64_t i = 0; i < n; ++i)
-    y[i * y_step] = static_cast<T>(static_cast<double>(y[i * y_step]) / total);
+    y[i] = total == 0 ? T(0) : static_cast<T>(static_cast<double>(std::exp(y[i] - most)) / total);
+}
+
+template <class T>
+void softmax_pullback(std::int64_t n, const T* g, const T* y, T* dx) {
+  const Chain<T> chain;
+  double total = 0;
+  for (std::int64_t i = 0; i < n; ++i) total += static_cast<double>(chain(g[i], y[i]));
+  for (std::int64_t i = 0; i < n; ++i) dx[i] = chain(g[i], y[i]) - y[i] * static_cast<T>(total);
+}
+
+template <class T>
+void log_softmax(std::int64_t n, const T* x, T* y) {
+  const T most = shift(n, x);
+  const T log = static_cast<T>(std::log(sum_of_exponentials(n, x, most)));
+  // Shifted before the logarithm, which is small then: large x would swallow it.
+  for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] == -kInf<T> ? x[i] : x[i] - most - log;
+}
+
+template <class T>
+void log_softmax_pullback(std::int64_t n, const T* g, const T* y, T* dx) {
+  const auto seen = [&](std::int64_t i) { return y[i] == -kInf<T> ? T(0) : g[i]; };
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(seen(i));
+  const T total = static_cast<T>(sum);
+  for (std::int64_t i = 0; i < n; ++i) dx[i] = seen(i) - Chain<T>()(total, std::exp(y[i]));
+}
+
+template <class T>
+double cross_entropy(std::int64_t n, const T* x, std::int64_t target) {
+  if (x[target] == -kInf<T>) return kInf<double>;
+  const T most = shift(n, x);
+  return std::log(sum_of_exponentials(n, x, most)) -
+         (static_cast<double>(x[target]) - static_cast<double>(most));
+}
+
+template <class T>
+void cross_entropy_pullback(std::int64_t n, const T* x, std::int64_t target, T g, T* dx) {
+  softmax<T>(n, x, nullptr, dx);
+  dx[target] -= T(1);
+  for (std::int64_t i = 0; i < n; ++i) dx[i] = Chain<T>()(g, dx[i]);
 }
 
 template <class T>
@@ -143,7 +190,12 @@ constexpr Kernels<T> kTable{
      map<softplus<T>, T>, map<sin<T>, T>, map<cos<T>, T>, map<erf<T>, T>, map<gelu<T>, T>},
     attention<T>,
     attention_gradient<T>,
-    softmax_row<T>};
+    softmax<T>,
+    softmax_pullback<T>,
+    log_softmax<T>,
+    log_softmax_pullback<T>,
+    cross_entropy<T>,
+    cross_entropy_pullback<T>};
 
 }  // namespace
 

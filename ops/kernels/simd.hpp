@@ -133,5 +133,21 @@ xsimd::batch<T, Isa> scale(xsimd::batch<T, Isa> x, xsimd::batch<T, Isa> n) {
   }
 }
 
+/// x / y and the square root as IEEE has them: xsimd 8.1 approximates them for float on ARM.
+template <class T, class Isa>
+xsimd::batch<T, Isa> divide(xsimd::batch<T, Isa> x, xsimd::batch<T, Isa> y) {
+#ifdef __aarch64__
+  if constexpr (std::is_same_v<T, float>) return vdivq_f32(x, y);
+#endif
+  return x / y;
+}
+template <class T, class Isa>
+xsimd::batch<T, Isa> square_root(xsimd::batch<T, Isa> x) {
+#ifdef __aarch64__
+  if constexpr (std::is_same_v<T, float>) return vsqrtq_f32(x);
+#endif
+  return xsimd::sqrt(x);
+}
+
 }  // namespace
 }  // namespace xtape::detail

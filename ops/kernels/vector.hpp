@@ -6,6 +6,7 @@
 #include "isas.hpp"
 #include "log.hpp"
 #include "matmul.hpp"
+#include "rows.hpp"
 #include "simd.hpp"
 
 namespace xtape::detail {
@@ -69,6 +70,7 @@ const Kernels<T>& scalar_table() {
 template <class T, class Isa>
 Kernels<T> table(const char* name) {
   using V = Vector<T, Isa>;
+  using R = Rows<T, Isa>;
   const auto plain = [](Unary f) { return scalar_table<T>().unary[static_cast<int>(f)]; };
   return {name,
           Product<T, Isa>::multiply,
@@ -78,7 +80,12 @@ Kernels<T> table(const char* name) {
            plain(Unary::sin), plain(Unary::cos), plain(Unary::erf), plain(Unary::gelu)},
           Attention<T, Isa>::forward,
           Attention<T, Isa>::backward,
-          scalar_table<T>().softmax_row};
+          R::softmax,
+          R::softmax_pullback,
+          R::log_softmax,
+          R::log_softmax_pullback,
+          R::cross_entropy,
+          R::cross_entropy_pullback};
 }
 
 template <class Isa>

@@ -1,8 +1,6 @@
-// Softmax and losses.
+// Losses.
 #include <xtape/ops/nn.hpp>
 
-#include <cmath>
-#include <limits>
 #include <string>
 
 #include <xtape/ops/compare.hpp>
@@ -23,8 +21,6 @@ using detail::Body;
 using detail::body;
 using detail::Dims;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 /// Throws unless logits have an axis of classes, and rows to take a mean of.
 template <class T>
 void check_logits(const Tensor<T>& logits) {
@@ -35,55 +31,56 @@ void check_logits(const Tensor<T>& logits) {
                                       "is required.");
 }
 
-}  // namespace
-
+/// logits with each position's classes without gaps.
 template <class T>
-Tensor<T> softmax(const Tensor<T>& x, Axis axis) {
-  const Body<T>& b = body(x, "softmax");
-  const int at = detail::normalize(axis, b.shape.rank(), "softmax");
-  auto [out, to] = detail::fresh<T>(b.shape);
-  T* const y = to;
-  const Dims strides = out.raw()->strides;
+Tensor<T> dense_rows(const Tensor<T>& logits) {
+  const Tensor<T> x = stop_gradient(logits);
+  return x.raw()->strides[x.rank() - 1] == 1 ? x : contiguous(x);
+}
+
+/// Calls use(i, row) for each position i of dense rows, by several threads.
+template <class T, class Use>
+void for_each_position(const Tensor<T>& x, const Use& use) {
+  const Body<T>& b = *x.raw();
+  const int last = b.shape.rank() - 1;
   Dims rows = b.shape;
-  rows[at] = b.shape[at] == 0 ? 0 : 1;
-  const auto& row = *detail::kernels<T>().softmax_row;
-  detail::for_each_offset<2>(rows, {b.strides, strides}, [&](const auto& offset) {
-    row(b.shape[at], b.data + offset[0], b.strides[at], y + offset[1], strides[at]);
+  rows[last] = 1;
+  detail::for_each_offset_at_once<2>(
+      rows, {b.strides, detail::contiguous_strides(rows)}, static_cast<double>(b.shape[last]),
+      [&](const auto& offset) { use(offset[1], b.data + offset[0]); });
+}
+
+/// -mean log_softmax(logits)[targets]
+template <class T>
+double mean_of_losses(const Tensor<T>& logits, const std::vector<std::int64_t>& targets) {
+  const Tensor<T> x = dense_rows(logits);
+  const std::int64_t classes = x.dim(-1);
+  std::vector<double> losses(targets.size());
+  for_each_position(x, [&, &kernels = detail::kernels<T>()](std::int64_t i, const T* row) {
+    const auto at = static_cast<std::size_t>(i);
+    losses[at] = kernels.cross_entropy(classes, row, targets[at]);
   });
-  auto pullback = [at](In<T> g, In<T> weights) {
-    const Tensor<T> gy = chain(g, weights);
-    return gy - weights * sum(gy, at, true);
-  };
-  return record<T>("softmax", std::move(out), {{x, pullback}}, detail::axis_text(at));
+  double total = 0;  // in one order, whatever the number of threads
+  for (double loss : losses) total += loss;
+  return total / static_cast<double>(losses.size());
 }
 
+/// dx = g (softmax(logits) - onehot(targets))
 template <class T>
-Tensor<T> softmax(const Tensor<T>& x, const Mask& allowed, Axis axis) {
-  const Dims &shape = body(x, "softmax").shape, &given = body(allowed, "softmax").shape;
-  if (!detail::broadcasts_to(given, shape))
-    detail::fail("softmax", "a mask of shape " + detail::to_string(given) + " for x of shape " +
-                                detail::to_string(shape) + ": it must broadcast to x.");
-  return softmax(mask(x, allowed), axis);
+Tensor<T> slopes_of_losses(const Tensor<T>& logits, const Index& targets, T g) {
+  const Tensor<T> x = dense_rows(logits);
+  const std::int64_t classes = x.dim(-1);
+  const std::vector<std::int64_t> wanted = targets.values();
+  auto [out, data] = detail::fresh<T>(x.raw()->shape);
+  for_each_position(x,
+                    [&, to = data, &kernels = detail::kernels<T>()](std::int64_t i, const T* row) {
+                      kernels.cross_entropy_pullback(
+                          classes, row, wanted[static_cast<std::size_t>(i)], g, to + i * classes);
+                    });
+  return out;
 }
 
-template <class T>
-Tensor<T> log_softmax(const Tensor<T>& x, Axis axis) {
-  const Body<T>& b = body(x, "log_softmax");
-  const int at = detail::normalize(axis, b.shape.rank(), "log_softmax");
-  const Tensor<T> constant = stop_gradient(x);
-  // Shifted before the logarithm, which is small then: large x would swallow it. -inf stays -inf,
-  // also in a row of nothing else.
-  Tensor<T> value = constant;
-  if (b.size > 0) {
-    const Tensor<T> shifted = constant - max(constant, at, true);
-    value = where(equal(constant, -kInf), -kInf, shifted - logsumexp(shifted, at, true));
-  }
-  auto pullback = [at](In<T> g, In<T> y) {
-    const Tensor<T> total = sum(where(equal(y, -kInf), 0, g), at, true);
-    return where(equal(y, -kInf), 0, g) - chain(total, exp(y));
-  };
-  return record<T>("log_softmax", value, {{x, pullback}}, detail::axis_text(at));
-}
+}  // namespace
 
 template <class T>
 Tensor<T> cross_entropy(const Tensor<T>& logits, const Index& targets) {
@@ -102,16 +99,13 @@ Tensor<T> cross_entropy(const Tensor<T>& logits, const Index& targets) {
       detail::fail("cross_entropy", "target " + std::to_string(target) + " of " +
                                         std::to_string(classes) +
                                         " classes: it must be at least 0 and below their number.");
-  const std::vector<T> logs = log_softmax(stop_gradient(logits)).values();
-  const double n = static_cast<double>(wanted.size());
-  double total = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    total -= static_cast<double>(
-        logs[i * static_cast<std::size_t>(classes) + static_cast<std::size_t>(wanted[i])]);
-  return record<T>("cross_entropy", Tensor<T>(total / n),
-                   {{logits, [logits, targets, n](In<T> g) {
+  return record<T>("cross_entropy", Tensor<T>(mean_of_losses(logits, wanted)),
+                   {{logits, [logits, targets, n = static_cast<double>(wanted.size())](In<T> g) {
+                       const Tensor<T> share = g / n;
+                       if (!is_recorded(share) && !is_recorded(logits))
+                         return slopes_of_losses(logits, targets, share.item());
                        const Tensor<T> hot = one_hot<T>(targets, logits.dim(-1));
-                       return chain(g / n, softmax(logits) - hot);
+                       return chain(share, softmax(logits) - hot);
                      }}});
 }
 
@@ -140,10 +134,7 @@ Tensor<T> mse(const Tensor<T>& prediction, Arg<T> target) {
 }
 
 #define XTAPE_INSTANTIATE(T)                                        \
-  template Tensor<T> softmax(const Tensor<T>&, Axis);               \
-  template Tensor<T> softmax(const Tensor<T>&, const Mask&, Axis);  \
   template Tensor<T> mse(const Tensor<T>&, Arg<T>);                 \
-  template Tensor<T> log_softmax(const Tensor<T>&, Axis);           \
   template Tensor<T> cross_entropy(const Tensor<T>&, const Index&); \
   template Tensor<T> cross_entropy(const Tensor<T>&, const Tensor<T>&);
 XTAPE_INSTANTIATE(float)

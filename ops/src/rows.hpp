@@ -6,6 +6,8 @@
 
 #include <xtape/array.hpp>
 
+#include "threads.hpp"
+
 namespace xtape::detail {
 
 /// Calls use(offsets) at the positions from `begin` up to `end` of `shape`, counted in row-major
@@ -39,6 +41,17 @@ void for_each_offset(const Dims& shape, const std::array<Dims, N>& strides, std:
 template <std::size_t N, class Use>
 void for_each_offset(const Dims& shape, const std::array<Dims, N>& strides, const Use& use) {
   for_each_offset<N>(shape, strides, 0, size_of(shape), use);
+}
+
+/// The same, shared by threads, when a position takes so many nanoseconds.
+template <std::size_t N, class Use>
+void for_each_offset_at_once(const Dims& shape, const std::array<Dims, N>& strides,
+                             double nanoseconds, const Use& use) {
+  const std::int64_t n = size_of(shape);
+  parallel_blocks(n, nanoseconds * static_cast<double>(n),
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for_each_offset<N>(shape, strides, begin, end, use);
+                  });
 }
 
 /// The strides of an array of shape `from` where it is broadcast to `shape`: 0 along the axes that

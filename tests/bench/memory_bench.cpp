@@ -31,3 +31,5 @@ BENCHMARK(chain)->Arg(64 << 10)->Arg(1 << 20)->Arg(4 << 20)->Arg(32 << 20)->Unit
     benchmark::kMicrosecond);
 
 }  // namespace
+
+BENCHMARK_MAIN();

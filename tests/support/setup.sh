@@ -99,6 +99,25 @@ build() {  # build PRESET OPTION...: configures with the options, then builds
   stage "build $preset" steady "$preset" cmake --build "$root/build/$preset" -j "$jobs" || exit 1
 }
 
+# kernels_tested PRESET: with which kernels its whole test program ran last, and with which not.
+kernels_tested() {
+  awk '
+    match($0, / isa_[a-z0-9]+ \.+/) && !/ isa_unknown / {
+      isa = substr($0, RSTART + 5)
+      sub(/ .*/, "", isa)
+      if (/ Passed /) ran = ran " " isa
+      else if (/Skipped/) lacking = lacking " " isa
+      else failed = failed " " isa
+    }
+    END {
+      if (!(ran failed lacking)) exit  # sanitizers
+      text = "kernels tested:" (ran ? ran : " none")
+      if (failed) text = text "; failed:" failed
+      if (lacking) text = text "; not run, this processor has none:" lacking
+      print text
+    }' "$root/build/test-$1.log"
+}
+
 # steady PRESET COMMAND...: older sanitizers lose their way in widely randomised address spaces.
 steady() {
   local preset=$1

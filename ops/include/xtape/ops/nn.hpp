@@ -15,7 +15,7 @@ XTAPE_API Tensor<T> softmax(const Tensor<T>& x, Axis axis = -1);
 
 /// Softmax over the allowed entries alone; the others get weight 0, and so do rows of none.
 /// allowed broadcasts to x.
-/// Formula: y = softmax(mask(x, allowed)); dx by composition
+/// Formula: y = softmax(mask(x, allowed)); dx = y (g - sum g y) where allowed, else 0
 template <class T>
 XTAPE_API Tensor<T> softmax(const Tensor<T>& x, const Mask& allowed, Axis axis = -1);
 

@@ -212,10 +212,13 @@ struct Attention {
         const Stats two = exponentials(n, s, second);
         stats[2 * head.queries] = two.shift;
         stats[3 * head.queries] = two.inverse;
-        const V less(-(head.coefficient[at * head.coefficient_step] * two.inverse));
-        for (std::int64_t j = 0; j < n; j += W)
-          store(multiply_add(load<V>(second + j), less, load<V>(first + j) * V(one.inverse)),
-                first + j);
+        const V less(-head.coefficient[at * head.coefficient_step]);
+        for (std::int64_t j = 0; j < n; j += W) {
+          // Each map is rounded: where they are equal, the difference is 0.
+          const V a1 = load<V>(first + j) * V(one.inverse);
+          const V a2 = load<V>(second + j) * V(two.inverse);
+          store(multiply_add(a2, less, a1), first + j);
+        }
       }
       for (std::int64_t j = n; j < padded(block.tile_keys(i / kRows * kRows)); ++j) first[j] = T(0);
     }

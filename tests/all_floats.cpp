@@ -9,11 +9,12 @@
 int main(int count, char** arguments) {
   const std::uint64_t step = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 1;
   constexpr std::uint64_t kAll = std::uint64_t(1) << 32;
-  bool good = step > 0;
+  if (step == 0) return 2;
+  bool good = true;
   for (const auto& f : accuracy::functions<float, double>()) {
     double worst = 0;
     float at = 0;
-    for (std::uint64_t next = 0; good && next < kAll;) {
+    for (std::uint64_t next = 0; next < kAll;) {
       std::vector<float> x;
       for (; x.size() < 65536 && next < kAll; next += step) {
         const std::uint32_t bits = static_cast<std::uint32_t>(next);
@@ -24,7 +25,9 @@ int main(int count, char** arguments) {
       const auto n = static_cast<std::int64_t>(x.size());
       const std::vector<float> y = f.op(xtape::Tensor<float>({n}, x)).values();
       for (std::size_t i = 0; i < x.size(); ++i) {
-        const double error = accuracy::error_in_ulps(y[i], f.exact(static_cast<double>(x[i])));
+        const double exact = f.exact(static_cast<double>(x[i]));
+        if (y[i] == static_cast<float>(exact)) continue;  // half a unit at most
+        const double error = accuracy::error_in_ulps(y[i], exact);
         if (error <= worst) continue;
         worst = error;
         at = x[i];

@@ -61,11 +61,10 @@ Exponential<V> exponential(V x) {
   const V n = multiply_add(x, V(C::kLog2E), round) - round;
   // r = x - n ln 2, by Cody and Waite.
   const V r = multiply_add(n, V(-C::kRest), multiply_add(n, V(-C::kLn2), x));
-  const V square = r * r, c = polynomial(r, C::kPolynomial), t = multiply_add(square, c, r);
-  if constexpr (std::is_same_v<T, float>) return {t, one + t, n};  // 1 ulp: all floats were tried
-  // p = 1 + r + r^2 c, of which r has the largest error but that of the last sum.
+  const V square = r * r, c = polynomial(r, C::kPolynomial);
+  // p = 1 + r + r^2 c: what 1 + r has lost is given back, or p would be off by more than 1 ulp.
   const V sum = one + r;
-  return {t, sum + multiply_add(square, c, (one - sum) + r), n};
+  return {multiply_add(square, c, r), sum + multiply_add(square, c, (one - sum) + r), n};
 }
 
 template <class V>

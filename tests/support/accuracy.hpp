@@ -58,7 +58,7 @@ std::vector<Function<T, R>> functions() {
       {"log", xtape::log<T>, [](R x) { return std::log(x); }, 1},
       {"tanh", xtape::tanh<T>, [](R x) { return std::tanh(x); }, 3},
       {"sigmoid", xtape::sigmoid<T>, sigmoid<R>, 3},
-      {"silu", xtape::silu<T>, silu<R>, 3},
+      {"silu", xtape::silu<T>, silu<R>, 4},
       {"softplus", xtape::softplus<T>, softplus<R>, 2},
   };
 }

@@ -105,7 +105,7 @@ XTAPE_API Tensor<T> erf(const Tensor<T>& x);
 template <class T>
 XTAPE_API Tensor<T> gelu(const Tensor<T>& x);
 
-/// The sigmoid linear unit, also called swish, within 3 ulp: 0 at -inf.
+/// The sigmoid linear unit, also called swish, within 4 ulp: 0 at -inf.
 /// Formula: y = x s(x); dx = g s(x) (1 + x (1 - s(x))), s the sigmoid
 template <class T>
 XTAPE_API Tensor<T> silu(const Tensor<T>& x);

@@ -25,8 +25,8 @@ struct Calls {
 };
 
 /// sum(a^2 b) as a fused op; a fast backward if `fast`, which then gives `factor` times the truth.
-Tensor<double> fused(const Tensor<double>& a, const Tensor<double>& b, Calls& calls, bool fast,
-                     double factor = 1) {
+Tensor<double> fused_op(const Tensor<double>& a, const Tensor<double>& b, Calls& calls, bool fast,
+                        double factor = 1) {
   const Tensor<double> x = stop_gradient(a), y = stop_gradient(b);
   FastPullback<double> backward;
   if (fast)
@@ -53,7 +53,7 @@ TEST_CASE("a fused op has the derivatives of its composition") {
   Calls calls;
   Tape<double> tape;
   const auto a = tape.variable(Tensor<double>{1, 2}), b = tape.variable(Tensor<double>{3, 5});
-  const auto y = fused(a, b, calls, false);
+  const auto y = fused_op(a, b, calls, false);
   CHECK(y.item() == 3 + 20);
   CHECK(tape.size() == 3);
   CHECK(tape.node(2).op == "fused");
@@ -70,7 +70,7 @@ TEST_CASE("a fast backward is used when the sweep is not recorded") {
   Calls calls;
   Tape<double> tape;
   const auto a = tape.variable(Tensor<double>{1, 2}), b = tape.variable(Tensor<double>{3, 5});
-  const auto y = fused(a, b, calls, true, 100);  // wrong on purpose, to be recognised
+  const auto y = fused_op(a, b, calls, true, 100);  // wrong on purpose, to be recognised
   const auto [da, db] = tape.gradient(y, a, b);
   CHECK(da.values() == Values{600, 2000});
   CHECK(db.values() == Values{100, 400});
@@ -82,7 +82,7 @@ TEST_CASE("a recorded sweep uses the composition and never the fast backward") {
   Calls calls;
   Tape<double> tape;
   const auto a = tape.variable(Tensor<double>{1, 2}), b = tape.variable(Tensor<double>{3, 5});
-  const auto y = fused(a, b, calls, true, 100);
+  const auto y = fused_op(a, b, calls, true, 100);
   const auto [da, db] = tape.gradient(y, a, b, Record::yes);
   CHECK(da.values() == Values{6, 20});
   CHECK(db.values() == Values{1, 4});
@@ -97,7 +97,7 @@ TEST_CASE("a recorded sweep uses the composition and never the fast backward") {
 TEST_CASE("a fused op has the second derivatives of its composition under grad") {
   Calls calls;
   for (const bool fast : {false, true}) {
-    const auto f = [&](auto x) { return fused(x, x, calls, fast); };  // sum(x^3)
+    const auto f = [&](auto x) { return fused_op(x, x, calls, fast); };  // sum(x^3)
     const Tensor<double> x{1, 2};
     CHECK(grad(f)(x).values() == Values{3, 12});
     CHECK(hvp(f, x, Tensor<double>{1, 1}).values() == Values{6, 12});
@@ -109,9 +109,9 @@ TEST_CASE("a fused op computes no derivative that nobody needs") {
   Calls calls;
   Tape<double> tape;
   const auto a = tape.variable(Tensor<double>{1, 2}), b = tape.variable(Tensor<double>{3, 5});
-  CHECK(tape.gradient(fused(a, b, calls, true), b).values() == Values{1, 4});
+  CHECK(tape.gradient(fused_op(a, b, calls, true), b).values() == Values{1, 4});
   CHECK(calls.needed == Needed{false, true});
-  CHECK(tape.gradient(fused(a, Tensor<double>{3, 5}, calls, true), a).values() == Values{6, 20});
+  CHECK(tape.gradient(fused_op(a, Tensor<double>{3, 5}, calls, true), a).values() == Values{6, 20});
   CHECK(calls.needed == Needed{true, false});
   // Without a fast backward only the needed input stands on a tape while the composition runs.
   Needed recorded;
@@ -129,7 +129,7 @@ TEST_CASE("a fused op is handed the cotangent of its output") {
     Calls calls;
     Tape<double> tape;
     const auto a = tape.variable(Tensor<double>{1, 2}), b = tape.variable(Tensor<double>{3, 5});
-    const auto y = fused(a, b, calls, fast);
+    const auto y = fused_op(a, b, calls, fast);
     const auto [da, db] = tape.gradient(10 * y + sum(a), a, b);
     CHECK(da.values() == Values{61, 201});
     CHECK(db.values() == Values{10, 40});
@@ -139,7 +139,7 @@ TEST_CASE("a fused op is handed the cotangent of its output") {
 TEST_CASE("a fused op of constants is not recorded") {
   Calls calls;
   const Tensor<double> a{1, 2}, b{3, 5};
-  CHECK(!is_recorded(fused(a, b, calls, true)));
+  CHECK(!is_recorded(fused_op(a, b, calls, true)));
   CHECK(calls.fast + calls.composition == 0);
 }
 

@@ -54,6 +54,50 @@ enum class Unary {
 };
 inline constexpr int kUnaries = 15;
 
+/// One head of fused attention, ordinary (maps = 1) or differential (maps = 2). All pointers are to
+/// the head's first value; outputs and gradients are dense.
+template <class T>
+struct Head {
+  std::int64_t queries, keys, depth, width;  // Tq, Tk, D, Dv
+  int maps;
+  Strided<T> q[2];       // [Tq, D], rows dense
+  Strided<T> k[2];       // [Tk, D]
+  Strided<T> value;      // [Tk, Dv]
+  const T* coefficient;  // of a query, coefficient_step apart
+  std::int64_t coefficient_step;
+  bool causal;          // key j is visible to query i when j <= i + Tk - Tq
+  const bool* allowed;  // null, or true where query i may attend to key j
+  std::int64_t allowed_row, allowed_column;
+
+  T* out;    // [Tq, Dv]
+  T* stats;  // [maps, 2, Tq]: each query's largest score, and 1 / (sum of its exponentials)
+
+  // The backward pass alone.
+  Strided<T> g;          // [Tq, Dv], the cotangent of out, rows dense
+  T* dq[2];              // [Tq, D]
+  T* dk[2];              // [Tk, D], added to
+  T* dvalue;             // [Tk, Dv], added to
+  double* dcoefficient;  // [Tq]
+};
+
+/// The rows of a head that are worked on at once: their scores stay in the cache where they can.
+template <class T>
+std::int64_t attention_rows(std::int64_t keys) {
+  const std::int64_t fit = (1 << 20) / (3 * (keys + 32) * static_cast<std::int64_t>(sizeof(T)));
+  return std::clamp<std::int64_t>(fit / 16 * 16, 32, 64);
+}
+
+/// The values of scratch that the passes over a head need.
+template <class T>
+std::int64_t attention_scratch(const Head<T>& head, bool backward) {
+  const auto padded = [](std::int64_t n) { return n + 32; };
+  const std::int64_t rows = attention_rows<T>(head.keys);
+  const std::int64_t keys = padded(head.keys), depth = padded(head.depth),
+                     width = padded(head.width);
+  if (!backward) return 2 * rows * keys + 2 * depth * keys + keys * width;
+  return 3 * rows * keys + 4 * depth * keys + keys * width + rows * (2 * depth + width);
+}
+
 template <class T>
 struct Kernels {
   const char* isa;
@@ -69,6 +113,11 @@ struct Kernels {
 
   /// y[i] = f(x[i]), by Unary; y may be x. A value depends on x[i] alone, not on where it stands.
   void (*unary[kUnaries])(std::int64_t n, const T* x, T* y);
+
+  /// Fused attention for the queries from `begin` up to `end` of a head.
+  void (*attention)(const Head<T>& head, std::int64_t begin, std::int64_t end, T* scratch);
+  /// Its gradients, from the stats of the forward pass.
+  void (*attention_gradient)(const Head<T>& head, std::int64_t begin, std::int64_t end, T* scratch);
 
   // Of one row of n values without gaps; the result may lie where an operand lies.
 

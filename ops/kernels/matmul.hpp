@@ -56,7 +56,7 @@ struct Product {
       if (a.column == 1)
         tile<R, N>(k, {a.data, a.row, 1}, b, b_row, to, to_row, begin);
       else
-        tile<R, N>(k, {a.data, 1, kRows}, b, b_row, to, to_row, begin);
+        tile<R, N>(k, {a.data, 1, a.column}, b, b_row, to, to_row, begin);
     };
     if (n == N * W) return multiply(c, c_row);
     T buffer[R * N * W];
@@ -106,6 +106,16 @@ struct Product {
     }
   }
 
+  /// The tile of m <= kRows rows as wide as its panel of so many vectors.
+  static void any_tile(std::int64_t vectors, std::int64_t m, std::int64_t n, std::int64_t k,
+                       Strided<T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
+                       bool begin) {
+    const auto& run = vectors == 1   ? tile_of<kRows, 1>
+                      : vectors == 2 ? tile_of<kRows, 2>
+                                     : tile_of<kRows, 3>;
+    run(m, n, k, a, b, b_row, c, c_row, begin);
+  }
+
   /// c += a b for a block of b: [k, n], k <= kDepth, that fits into `packed`; with `begin`, c = a
   /// b.
   static void multiply_block(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a,
@@ -130,12 +140,9 @@ struct Product {
       }
       for_each_panel(n, [&](std::int64_t j, std::int64_t columns, std::int64_t vectors) {
         const bool dense = packs(columns, vectors);
-        const auto& tile = vectors == 1   ? tile_of<kRows, 1>
-                           : vectors == 2 ? tile_of<kRows, 2>
-                                          : tile_of<kRows, 3>;
-        tile(std::min<std::int64_t>(kRows, m - i), columns, k, rows,
-             dense ? packed + j * k : b.data + j, dense ? vectors * W : b.row, c + i * c_row + j,
-             c_row, begin);
+        any_tile(vectors, std::min<std::int64_t>(kRows, m - i), columns, k, rows,
+                 dense ? packed + j * k : b.data + j, dense ? vectors * W : b.row,
+                 c + i * c_row + j, c_row, begin);
       });
     }
   }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "isas.hpp"
+#include "scalar_attention.hpp"
 
 namespace xtape::detail {
 
@@ -187,6 +188,8 @@ constexpr Kernels<T> kTable{
     {map<neg<T>, T>, map<abs<T>, T>, map<relu<T>, T>, map<sqrt<T>, T>, map<square<T>, T>,
      map<exp<T>, T>, map<log<T>, T>, map<tanh<T>, T>, map<sigmoid<T>, T>, map<silu<T>, T>,
      map<softplus<T>, T>, map<sin<T>, T>, map<cos<T>, T>, map<erf<T>, T>, map<gelu<T>, T>},
+    attention<T>,
+    attention_gradient<T>,
     softmax<T>,
     softmax_pullback<T>,
     log_softmax<T>,

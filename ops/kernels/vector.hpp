@@ -1,6 +1,7 @@
 // The table for one kind of processor, from kernels that are written once for all.
 #pragma once
 
+#include "attention.hpp"
 #include "functions.hpp"
 #include "isas.hpp"
 #include "log.hpp"
@@ -77,6 +78,8 @@ Kernels<T> table(const char* name) {
           {map<V, Neg>, map<V, Abs>, map<V, Relu>, map<V, Sqrt>, map<V, Square>, map<V, Exp>,
            map<V, Log>, map<V, Tanh>, map<V, Sigmoid>, map<V, Silu>, map<V, Softplus>,
            plain(Unary::sin), plain(Unary::cos), plain(Unary::erf), plain(Unary::gelu)},
+          Attention<T, Isa>::forward,
+          Attention<T, Isa>::backward,
           R::softmax,
           R::softmax_pullback,
           R::log_softmax,

@@ -11,44 +11,13 @@
 #include <xtape/ops/reduce.hpp>
 #include <xtape/ops/shape.hpp>
 
-#include "storage.hpp"
+#include "attention_checks.hpp"
 
 namespace xtape {
 
 using namespace detail;
 
 namespace {
-
-/// Throws unless x has shape [B, H, rows, columns], as its description says.
-template <class T>
-void check(const char* op, const char* name, In<T> x, const Dims& expected,
-           const char* description) {
-  if (body(x, op).shape != expected)
-    fail(op, name, " of shape ", x.shape(), ": ", expected, " is required, ", description, ".");
-}
-
-/// Throws unless q and k are [B, H, T, D] with a D.
-template <class T>
-void check_query_key(const char* op, const char* q_name, In<T> q, const char* k_name, In<T> k) {
-  const Dims& shape = body(q, op).shape;
-  if (shape.rank() != 4 || shape[3] == 0)
-    fail(op, q_name, " of shape ", shape, ": [B, H, T, D] with D of at least 1 is required.");
-  Dims expected = shape;
-  if (body(k, op).shape.rank() == 4) expected[2] = k.dim(2);
-  check(op, k_name, k, expected, "but for any number of keys");
-}
-
-/// Throws unless a mask broadcasts to [B, H, Tq, Tk].
-template <class T>
-void check_visible(const char* op, In<T> q, In<T> k, const Visible& visible) {
-  if (!visible.allowed().has_value()) return;
-  Dims scores = q.raw()->shape;
-  scores[3] = k.dim(2);
-  const Dims& given = visible.allowed().raw()->shape;
-  if (!broadcasts_to(given, scores))
-    fail(op, "a mask of shape ", given, " for scores of shape ", scores,
-         ": it must broadcast to them.");
-}
 
 /// -inf in place of the scores that are not visible.
 template <class T>
@@ -64,27 +33,11 @@ Tensor<T> attention_map(In<T> q, In<T> k, const Visible& visible) {
   return softmax(hide(matmul(q * scale, transpose(k)), visible));
 }
 
-constexpr const char* kDifferential = "differential_attention";
-
-/// Throws unless the coefficient is [], [H, 1, 1] or [B, H, T, 1].
-void check_coefficient(const Dims& given, const Dims& q) {
-  const Dims per_head = to_dims({q[1], 1, 1}, kDifferential);
-  Dims per_token = q;
-  per_token[3] = 1;
-  if (given.rank() != 0 && given != per_head && given != per_token)
-    fail(kDifferential, "coefficient of shape ", given, ": [], ", per_head, " or ", per_token,
-         " is required, one a call, a head or a query.");
-}
-
 }  // namespace
 
 template <class T>
 Tensor<T> attention(In<T> q, In<T> k, In<T> value, const Visible& visible) {
-  check_query_key("attention", "q", q, "k", k);
-  Dims expected = body(k, "attention").shape;
-  if (body(value, "attention").shape.rank() == 4) expected[3] = value.dim(3);
-  check("attention", "value", value, expected, "but for any width");
-  check_visible("attention", q, k, visible);
+  check_attention("attention", q, k, value, visible);
   return matmul(attention_map(q, k, visible), value);
 }
 
@@ -108,14 +61,8 @@ double lambda_init(std::int64_t layer) {
 template <class T>
 Tensor<T> differential_attention(In<T> q1, In<T> k1, In<T> q2, In<T> k2, In<T> value,
                                  In<T> coefficient, const Visible& visible) {
-  check_query_key(kDifferential, "q1", q1, "k1", k1);
-  check(kDifferential, "q2", q2, body(q1, kDifferential).shape, "as q1 has");
-  check(kDifferential, "k2", k2, body(k1, kDifferential).shape, "as k1 has");
-  Dims expected = k1.raw()->shape;
-  expected[3] *= 2;
-  check(kDifferential, "value", value, expected, "twice as wide as k1");
-  check_coefficient(body(coefficient, kDifferential).shape, q1.raw()->shape);
-  check_visible(kDifferential, q1, k1, visible);
+  check_differential_attention("differential_attention", q1, k1, q2, k2, value, coefficient,
+                               visible);
   const Tensor<T> a1 = attention_map(q1, k1, visible);
   const Tensor<T> a2 = attention_map(q2, k2, visible);
   return matmul(a1 - coefficient * a2, value);
@@ -124,8 +71,7 @@ Tensor<T> differential_attention(In<T> q1, In<T> k1, In<T> q2, In<T> k2, In<T> v
 template <class T>
 Tensor<T> differential_attention(In<T> q1, In<T> k1, In<T> q2, In<T> k2, In<T> value,
                                  double coefficient, const Visible& visible) {
-  if (!std::isfinite(static_cast<T>(coefficient)))
-    fail(kDifferential, "coefficient ", coefficient, ": a finite number is required.");
+  check_number<T>("differential_attention", coefficient);
   return differential_attention(q1, k1, q2, k2, value, Tensor<T>(coefficient), visible);
 }
 

@@ -6,8 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 # A row for each docstring with a Formula:, in the order of the headers.
 table() {
   printf '| op | value | gradient |\n| --- | --- | --- |\n'
-  for group in elementwise compare reduce shape linalg nn attention; do
-    awk '
+  for group in elementwise compare reduce shape linalg nn attention fused; do
+    awk -v scope="$([ $group = fused ] && echo fused::)" '
       /^\/\/\/ *Formula: / { sub(/^\/\/\/ *Formula: /, ""); formula = $0; open = 1; next }
       /^\/\/\/ [A-Z][a-z]*:/ { open = 0 }
       /^\/\/\// { if (open) { sub(/^\/\/\/ */, ""); formula = formula " " $0 } next }
@@ -19,7 +19,7 @@ table() {
         sub(/.*[^a-z_0-9]/, "", name)
         gsub(/\|/, "\\|", formula)
         split(formula, parts, "; ")
-        printf "| `%s` | %s | %s |\n", name, parts[1], substr(formula, length(parts[1]) + 3)
+        printf "| `%s%s` | %s | %s |\n", scope, name, parts[1], substr(formula, length(parts[1]) + 3)
         formula = ""
       }' "ops/include/xtape/ops/$group.hpp"
   done

@@ -105,6 +105,7 @@ declared_ops() {  # "file:line: name formula", formula is 1 or 0
       name = declaration
       sub(/ *\(.*/, "", name)
       sub(/.*[^A-Za-z0-9_]/, "", name)
+      if (FILENAME ~ /fused\.hpp$/) name = "fused::" name
       if (doc !~ /Not an op:/ && declaration !~ /operator/) {
         if (!(name in first)) { first[name] = where; order[++count] = name }
         if (doc ~ /Formula:/) formula[name] = 1
@@ -123,7 +124,7 @@ ops() {
 
   # A row of the op table begins {"name" or row("name"; after the identifier a variant may follow.
   rows=$(code $(find tests -name 'op_table*') | sed 's/^[^ ]* //' | tr -s ' \n' ' ' |
-    grep -oE '[{(] ?"[a-z_0-9]+' | sed 's/.*"//')
+    grep -oE '[{(] ?"[a-z_0-9:]+' | sed 's/.*"//')
   awk 'NR == FNR { row[$1] = 1; next } !($2 in row) { print $1, $2 }' \
     <(echo "$rows") <(echo "$declared") |
     rule "Every op has a row in the op table (tests/op_table*)."

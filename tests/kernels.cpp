@@ -14,35 +14,11 @@
 #include <vector>
 
 #include "dispatch.hpp"
-#include "isas.hpp"
+#include "kernel_tables.hpp"
 
 namespace {
 
 using namespace xtape::detail;
-
-template <class T>
-const Kernels<T>& of(const Tables& tables) {
-  if constexpr (std::is_same_v<T, float>)
-    return tables.f32;
-  else
-    return tables.f64;
-}
-
-/// The tables that are to be compared with the plain ones.
-std::vector<Tables> vector_tables() {
-  std::vector<Tables> result;
-  for (const std::string& isa : isas()) {
-#ifdef XTAPE_X86
-    if (isa == "sse2") result.push_back(sse2_tables());
-    if (isa == "avx2") result.push_back(avx2_tables());
-    if (isa == "avx512") result.push_back(avx512_tables());
-#endif
-#ifdef XTAPE_NEON64
-    if (isa == "neon64") result.push_back(neon64_tables());
-#endif
-  }
-  return result;
-}
 
 std::mt19937 random_bits(7);  // the same numbers everywhere
 
@@ -228,6 +204,23 @@ TEST_CASE_TEMPLATE("elementwise kernels give the plain ones' bits", T, float, do
           CHECK(found.intact());
         }
   }
+}
+
+TEST_CASE_TEMPLATE("a choice between operands is the plain one's", T, float, double) {
+  for (const Tables& tables : vector_tables())
+    for (std::int64_t n = 0; n <= 70; ++n)
+      for (int steps = 0; steps < 4; ++steps) {
+        const std::int64_t a_step = steps / 2, b_step = steps % 2;
+        Operand<T> a(a_step ? n : 1, 4), b(b_step ? n : 1, 4);
+        Result<T> found(n), expected(n);
+        bool which[70];
+        for (bool& choice : which) choice = below(2) == 0;
+        of<T>(tables).select(n, which, a.data(), a_step, b.data(), b_step, found.data());
+        of<T>(scalar_tables())
+            .select(n, which, a.data(), a_step, b.data(), b_step, expected.data());
+        CHECK(std::equal(found.data(), found.data() + n, expected.data(), same<T>));
+        CHECK(found.intact());
+      }
 }
 
 TEST_CASE_TEMPLATE("kernels of one value give the plain ones' numbers but for rounding", T, float,

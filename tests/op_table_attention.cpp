@@ -1,5 +1,6 @@
-// Rows of ops/attention.hpp. The expected numbers are the reference's.
+// Rows of ops/attention.hpp and ops/fused.hpp. The expected numbers are the reference's.
 #include <xtape/ops/attention.hpp>
+#include <xtape/ops/fused.hpp>
 
 #include "op_table.hpp"
 #include "support/reference.hpp"
@@ -14,6 +15,27 @@ using xtape::Visible;
 using Arrays = std::vector<Array>;
 
 enum class Seen { causal, all, masked };
+
+struct Composed {
+  template <class... X>
+  static auto ordinary(const X&... x) {
+    return xtape::attention(x...);
+  }
+  template <class... X>
+  static auto differential(const X&... x) {
+    return xtape::differential_attention(x...);
+  }
+};
+struct Fused {
+  template <class... X>
+  static auto ordinary(const X&... x) {
+    return xtape::fused::attention(x...);
+  }
+  template <class... X>
+  static auto differential(const X&... x) {
+    return xtape::fused::differential_attention(x...);
+  }
+};
 
 std::size_t dim(const plain::Shape& shape, std::size_t axis) {
   return static_cast<std::size_t>(shape[axis]);
@@ -51,6 +73,7 @@ plain::Shape output(const Arrays& x, std::size_t value) {
   return shape;
 }
 
+template <class Ops = Composed>
 Row ordinary(const char* name, std::vector<Sample> samples, Seen seen) {
   const auto problem = [seen](const Arrays& x) {
     const reference::Sizes s = sizes(x[0], x[1], x[2]);
@@ -59,7 +82,7 @@ Row ordinary(const char* name, std::vector<Sample> samples, Seen seen) {
   };
   return {name, std::move(samples),
           [seen](const auto& x) {
-            return attention(x[0], x[1], x[2], visible(seen, x[0].shape(), x[1].shape()));
+            return Ops::ordinary(x[0], x[1], x[2], visible(seen, x[0].shape(), x[1].shape()));
           },
           [problem](const Arrays& x) {
             return Array{output(x, 2), reference::attention(problem(x))};
@@ -86,13 +109,13 @@ reference::DifferentialInputs problem(const Arrays& x, Seen seen) {
           x[3].values, x[4].values, coefficient, visibility(seen, s)};
 }
 
+template <class Ops = Composed>
 Row differential(const char* name, std::vector<Sample> samples, Seen seen) {
   return {name, std::move(samples),
           [seen](const auto& x) {
             const Visible mask = visible(seen, x[0].shape(), x[1].shape());
-            return x.size() == 6
-                       ? differential_attention(x[0], x[1], x[2], x[3], x[4], x[5], mask)
-                       : differential_attention(x[0], x[1], x[2], x[3], x[4], kNumber, mask);
+            return x.size() == 6 ? Ops::differential(x[0], x[1], x[2], x[3], x[4], x[5], mask)
+                                 : Ops::differential(x[0], x[1], x[2], x[3], x[4], kNumber, mask);
           },
           [seen](const Arrays& x) {
             return Array{output(x, 4), reference::differential_attention(problem(x, seen))};
@@ -138,6 +161,11 @@ Rows attention_rows() {
       ordinary("attention", ordinary_samples, Seen::causal),
       ordinary("attention to all keys", ordinary_samples, Seen::all),
       ordinary("attention through a mask", ordinary_samples, Seen::masked),
+      ordinary<Fused>("fused::attention", ordinary_samples, Seen::causal),
+      ordinary<Fused>("fused::attention through a mask", ordinary_samples, Seen::masked),
+      differential<Fused>("fused::differential_attention", samples, Seen::causal),
+      differential<Fused>("fused::differential_attention to all keys", samples, Seen::all),
+      differential<Fused>("fused::differential_attention through a mask", samples, Seen::masked),
       differential("differential_attention", samples, Seen::causal),
       differential("differential_attention to all keys", samples, Seen::all),
       differential("differential_attention through a mask", samples, Seen::masked),

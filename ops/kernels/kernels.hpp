@@ -111,6 +111,10 @@ struct Kernels {
   void (*binary[kBinaries])(std::int64_t n, const T* a, std::int64_t a_step, const T* b,
                             std::int64_t b_step, T* y);
 
+  /// y[i] = which[i] ? a[i * a_step] : b[i * b_step]; steps are 0 or 1.
+  void (*select)(std::int64_t n, const bool* which, const T* a, std::int64_t a_step, const T* b,
+                 std::int64_t b_step, T* y);
+
   /// y[i] = f(x[i]), by Unary; y may be x. A value depends on x[i] alone, not on where it stands.
   void (*unary[kUnaries])(std::int64_t n, const T* x, T* y);
 

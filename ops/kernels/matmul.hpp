@@ -19,7 +19,8 @@ struct Product {
   static constexpr int kRows = kRegisters<Isa> == 32 ? 8 : 4;  // of a tile
   static constexpr int kVectors = 3;                           // that a tile is wide
   static constexpr std::int64_t kDepth = kMatmulDepth;
-  static constexpr std::int64_t kBlock = 64;  // rows of a packed at once
+  static constexpr std::int64_t kBlock = 64;               // rows of a packed at once
+  static constexpr std::int64_t kSquare = 16 / sizeof(T);  // of transpose_block
   static constexpr std::int64_t kLine = 64 / sizeof(T);
   // From one packed tile to the next. The odd cache line keeps them out of each other's places in
   // the cache, which repeat every 4 KiB.
@@ -30,6 +31,9 @@ struct Product {
   template <int R, int N>
   static void tile(std::int64_t k, Strided<T> a, const T* b, std::int64_t b_row, T* c,
                    std::int64_t c_row, bool begin) {
+    // Where c is not in the cache, it comes while the products are computed.
+    for (int i = 0; i < R; ++i)
+      for (int j = 0; j < N; ++j) prefetch_to_write(c + i * c_row + j * W);
     V sum[R][N];
     for (int i = 0; i < R; ++i)
       for (int j = 0; j < N; ++j) sum[i][j] = begin ? V(T(0)) : load<V>(c + i * c_row + j * W);
@@ -68,14 +72,26 @@ struct Product {
 
   /// k rows of n values of b, each filled up with zeros to `width`.
   static void pack_right(std::int64_t k, std::int64_t n, Strided<T> b, std::int64_t width, T* to) {
+    std::int64_t columns = 0;  // those packed by blocks, where b's columns lie dense
+    for (; b.row == 1 && b.column != 1 && columns + kSquare <= n; columns += kSquare)
+      pack_columns(k, {b.data + columns * b.column, 1, b.column}, width, to + columns);
     for (std::int64_t p = 0; p < k; ++p) {
       const T* from = b.data + p * b.row;
       if (b.column == 1)
         for (std::int64_t j = 0; j < n; ++j) to[p * width + j] = from[j];
       else
-        for (std::int64_t j = 0; j < n; ++j) to[p * width + j] = from[j * b.column];
+        for (std::int64_t j = columns; j < n; ++j) to[p * width + j] = from[j * b.column];
       for (std::int64_t j = n; j < width; ++j) to[p * width + j] = T(0);
     }
+  }
+
+  /// kSquare columns of b, each of k values that lie dense, as columns `width` apart.
+  static void pack_columns(std::int64_t k, Strided<T> b, std::int64_t width, T* to) {
+    std::int64_t p = 0;
+    for (; p + kSquare <= k; p += kSquare)
+      transpose_block(b.data + p, b.column, to + p * width, width);
+    for (; p < k; ++p)
+      for (std::int64_t j = 0; j < kSquare; ++j) to[p * width + j] = b.data[p + j * b.column];
   }
 
   /// Tiles of kRows rows of a, kTile apart, each with its columns one after the other.

@@ -2,6 +2,8 @@
 // simd.hpp gives them for xsimd's vectors.
 #pragma once
 
+#include <cstdint>
+
 #if defined(__SSE2__) || defined(_M_X64)
 #include <immintrin.h>
 #define XTAPE_REGISTERS_X86
@@ -23,6 +25,22 @@ XTAPE_LEAST_GREATEST(__m128, _mm, ps)
 XTAPE_LEAST_GREATEST(__m128d, _mm, pd)
 inline __m128d widened_sum(__m128 x) {
   return _mm_add_pd(_mm_cvtps_pd(x), _mm_cvtps_pd(_mm_movehl_ps(x, x)));
+}
+// Four rows of four values, or two of two, step apart, become columns of `to`.
+inline void transpose_block(const float* from, std::int64_t step, float* to, std::int64_t to_step) {
+  __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + step);
+  __m128 c = _mm_loadu_ps(from + 2 * step), d = _mm_loadu_ps(from + 3 * step);
+  _MM_TRANSPOSE4_PS(a, b, c, d);
+  _mm_storeu_ps(to, a);
+  _mm_storeu_ps(to + to_step, b);
+  _mm_storeu_ps(to + 2 * to_step, c);
+  _mm_storeu_ps(to + 3 * to_step, d);
+}
+inline void transpose_block(const double* from, std::int64_t step, double* to,
+                            std::int64_t to_step) {
+  const __m128d a = _mm_loadu_pd(from), b = _mm_loadu_pd(from + step);
+  _mm_storeu_pd(to, _mm_unpacklo_pd(a, b));
+  _mm_storeu_pd(to + to_step, _mm_unpackhi_pd(a, b));
 }
 // x f, computed in double.
 inline __m128 times_in_double(__m128 x, __m128d f) {
@@ -54,6 +72,21 @@ inline __m512d scaled(__m512d x, __m512d n) { return _mm512_scalef_pd(x, n); }
 #undef XTAPE_LEAST_GREATEST
 
 #else
+inline void transpose_block(const float* from, std::int64_t step, float* to, std::int64_t to_step) {
+  const float32x4x2_t ab = vtrnq_f32(vld1q_f32(from), vld1q_f32(from + step));
+  const float32x4x2_t cd = vtrnq_f32(vld1q_f32(from + 2 * step), vld1q_f32(from + 3 * step));
+  for (int i = 0; i < 2; ++i) {
+    vst1q_f32(to + i * to_step, vcombine_f32(vget_low_f32(ab.val[i]), vget_low_f32(cd.val[i])));
+    vst1q_f32(to + (i + 2) * to_step,
+              vcombine_f32(vget_high_f32(ab.val[i]), vget_high_f32(cd.val[i])));
+  }
+}
+inline void transpose_block(const double* from, std::int64_t step, double* to,
+                            std::int64_t to_step) {
+  const float64x2_t a = vld1q_f64(from), b = vld1q_f64(from + step);
+  vst1q_f64(to, vzip1q_f64(a, b));
+  vst1q_f64(to + to_step, vzip2q_f64(a, b));
+}
 inline float32x4_t least(float32x4_t x, float32x4_t y) { return vminq_f32(x, y); }
 inline float64x2_t least(float64x2_t x, float64x2_t y) { return vminq_f64(x, y); }
 inline float32x4_t greatest(float32x4_t x, float32x4_t y) { return vmaxq_f32(x, y); }

@@ -30,6 +30,12 @@ void apply(std::int64_t n, const T* a, std::int64_t a_step, const T* b, std::int
 }
 
 template <class T>
+void select(std::int64_t n, const bool* which, const T* a, std::int64_t a_step, const T* b,
+            std::int64_t b_step, T* y) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = which[i] ? a[i * a_step] : b[i * b_step];
+}
+
+template <class T>
 struct Chain {
   T operator()(T x, T y) const { return x == 0 ? T(0) : x * y; }
 };
@@ -185,6 +191,7 @@ constexpr Kernels<T> kTable{
     matmul<T>,
     {apply<std::plus<T>, T>, apply<std::minus<T>, T>, apply<std::multiplies<T>, T>,
      apply<std::divides<T>, T>, apply<Chain<T>, T>},
+    select<T>,
     {map<neg<T>, T>, map<abs<T>, T>, map<relu<T>, T>, map<sqrt<T>, T>, map<square<T>, T>,
      map<exp<T>, T>, map<log<T>, T>, map<tanh<T>, T>, map<sigmoid<T>, T>, map<silu<T>, T>,
      map<softplus<T>, T>, map<sin<T>, T>, map<cos<T>, T>, map<erf<T>, T>, map<gelu<T>, T>},

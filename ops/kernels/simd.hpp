@@ -35,7 +35,7 @@ void store(V v, T* to) {
   v.store_unaligned(to);
 }
 
-/// Asks for the cache line at a place that will be read soon; it may be any place.
+/// Asks for the cache line at a place that will soon be read, or written; it may be any place.
 inline void prefetch(const void* at) {
 #if defined(__GNUC__)
   __builtin_prefetch(at);
@@ -43,6 +43,13 @@ inline void prefetch(const void* at) {
   _mm_prefetch(static_cast<const char*>(at), _MM_HINT_T0);
 #else
   (void)at;
+#endif
+}
+inline void prefetch_to_write(const void* at) {
+#if defined(__GNUC__)
+  __builtin_prefetch(at, 1);
+#else
+  prefetch(at);
 #endif
 }
 

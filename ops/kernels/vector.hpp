@@ -42,6 +42,30 @@ void apply(std::int64_t n, const T* a, std::int64_t a_step, const T* b, std::int
     run(same(*a), same(*b));
 }
 
+/// A choice between operands that are rows (step 1) or one number (step 0): a loop that the
+/// compiler makes vectors of, since it reads both operands whatever the choice.
+template <class T>
+void select(std::int64_t n, const bool* which, const T* a, std::int64_t a_step, const T* b,
+            std::int64_t b_step, T* y) {
+  const auto run = [=](auto left, auto right) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T x = left(i), z = right(i);
+      y[i] = which[i] ? x : z;
+    }
+  };
+  const auto row = [](const T* from) { return [=](std::int64_t i) { return from[i]; }; };
+  const auto same = [](T value) { return [=](std::int64_t) { return value; }; };
+  if (n == 0) return;
+  if (a_step == 1 && b_step == 1)
+    run(row(a), row(b));
+  else if (a_step == 1)
+    run(row(a), same(*b));
+  else if (b_step == 1)
+    run(same(*a), row(b));
+  else
+    run(same(*a), same(*b));
+}
+
 /// F of each value. The last vector overlaps the one before it; it is read first, as y may be x.
 template <class V, class F, class T>
 void map(std::int64_t n, const T* x, T* y) {
@@ -75,6 +99,7 @@ Kernels<T> table(const char* name) {
   return {name,
           Product<T, Isa>::multiply,
           {apply<V, Add>, apply<V, Sub>, apply<V, Mul>, apply<V, Div>, apply<V, Chain>},
+          select<T>,
           {map<V, Neg>, map<V, Abs>, map<V, Relu>, map<V, Sqrt>, map<V, Square>, map<V, Exp>,
            map<V, Log>, map<V, Tanh>, map<V, Sigmoid>, map<V, Silu>, map<V, Softplus>,
            plain(Unary::sin), plain(Unary::cos), plain(Unary::erf), plain(Unary::gelu)},

@@ -54,17 +54,16 @@ Tensor<T> select(const char* op, const Mask& condition, const Tensor<T>& a, cons
   const auto& x = body(a, op);
   const auto& y = body(b, op);
   const Dims shape = broadcast(c.shape, broadcast(x.shape, y.shape, op), op);
+  const auto run = kernels<T>().select;
+  const auto simple = [](std::int64_t step) { return step == 0 || step == 1; };
   return by_rows<T, 3>(shape, {strides_in(shape, c), strides_in(shape, x), strides_in(shape, y)},
                        [&](std::int64_t n, T* to, const auto& at, const auto& step) {
-                         const bool* choice = c.data + at[0];
+                         const bool* which = c.data + at[0];
                          const T *left = x.data + at[1], *right = y.data + at[2];
-                         // Told apart for the compiler, which then takes several values at once.
-                         if (step[0] == 1 && step[1] == 1 && step[2] == 0)
-                           for (std::int64_t i = 0; i < n; ++i)
-                             to[i] = choice[i] ? left[i] : *right;
-                         else
-                           for (std::int64_t i = 0; i < n; ++i)
-                             to[i] = choice[i * step[0]] ? left[i * step[1]] : right[i * step[2]];
+                         if (step[0] == 1 && simple(step[1]) && simple(step[2]))
+                           return run(n, which, left, step[1], right, step[2], to);
+                         for (std::int64_t i = 0; i < n; ++i)
+                           to[i] = which[i * step[0]] ? left[i * step[1]] : right[i * step[2]];
                        });
 }
 

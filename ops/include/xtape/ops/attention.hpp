@@ -57,8 +57,8 @@ XTAPE_API double lambda_init(std::int64_t layer);
 /// coefficient: [], [H, 1, 1] or [B, H, Tq, 1], any real numbers -> [B, H, Tq, 2D]
 /// Throws: std::invalid_argument for other shapes, D = 0, or a mask that does not broadcast.
 /// Formula: y = (softmax(q1 k1^T / sqrt(D) + M) - coefficient softmax(q2 k2^T / sqrt(D) + M))
-/// value; gradients by composition Source: Ye et al., Differential Transformer, section 2.1 (ICLR
-/// 2025)
+/// value; gradients by composition
+/// Source: Ye et al., Differential Transformer, section 2.1 (ICLR 2025)
 template <class T>
 XTAPE_API Tensor<T> differential_attention(In<T> q1, In<T> k1, In<T> q2, In<T> k2, In<T> value,
                                            In<T> coefficient, const Visible& visible = true);

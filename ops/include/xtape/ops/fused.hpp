@@ -8,10 +8,10 @@
 
 namespace xtape::fused {
 
-/// attention, fused. A block of queries is worked on at once: its scores, their softmax, its
-/// product with the values; the backward pass computes the scores again from each row's maximum and
-/// sum. Flops a head: 4 Tq Tk D + ..., half with the causal mask. q: [B, H, Tq, D]  k: [B, H, Tk,
-/// D]  value: [B, H, Tk, Dv] -> [B, H, Tq, Dv] Throws: std::invalid_argument as attention does.
+/// attention, fused: a block of queries is worked on at once, and the backward pass computes its
+/// scores again from each row's maximum and sum.
+/// q: [B, H, Tq, D]  k: [B, H, Tk, D]  value: [B, H, Tk, Dv] -> [B, H, Tq, Dv]
+/// Throws: std::invalid_argument as attention does.
 /// Formula: y = softmax(q k^T / sqrt(D) + M) value; gradients as of attention
 /// Source: Dao et al., FlashAttention (NeurIPS 2022), for recomputing maps from row statistics
 template <class T>

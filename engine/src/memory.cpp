@@ -3,6 +3,7 @@
 #include <xtape/memory.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -39,33 +40,31 @@ constexpr bool kRecycles = true;
 /// further than an operand takes up to twice the time, since processors compare the addresses of
 /// loads and of the stores before them by their last 12 bits.
 constexpr std::size_t kSpan = 4096;
-constexpr std::align_val_t alignment(std::size_t bytes) {
-  return std::align_val_t{bytes < kSpan ? kAlignment : kSpan};
-}
+constexpr std::size_t alignment(std::size_t bytes) { return bytes < kSpan ? kAlignment : kSpan; }
 
-void* from_system(std::size_t bytes) {
+void* from_system(std::size_t bytes, std::size_t aligned_to) {
   try {
-    return ::operator new(bytes, alignment(bytes));
+    return ::operator new (bytes, std::align_val_t{aligned_to});
   } catch (const std::bad_alloc&) {
     empty_cache();
-    return ::operator new(bytes, alignment(bytes));
+    return ::operator new (bytes, std::align_val_t{aligned_to});
   }
 }
 
-void to_system(void* memory, std::size_t bytes) noexcept {
-  ::operator delete(memory, alignment(bytes));
+void to_system(void* memory, std::size_t aligned_to) noexcept {
+  ::operator delete (memory, std::align_val_t{aligned_to});
 }
 
 // ---- size classes ----------------------------------------------------------------------------
 
-/// Each power of two in four steps: 256, 320, 384, 448, 512, 640, ... bytes. Memory is as large as
+/// Each power of two in four steps: 64, 80, 96, 112, 128, 160, ... bytes. Memory is as large as
 /// its class, so at most a quarter larger than what was asked for.
-constexpr int kClasses = 4 * (std::numeric_limits<std::size_t>::digits - 10);
-constexpr std::size_t size_of_class(int c) { return (std::size_t{4} + c % 4) << (c / 4 + 6); }
+constexpr int kClasses = 4 * (std::numeric_limits<std::size_t>::digits - 8);
+constexpr std::size_t size_of_class(int c) { return (std::size_t{4} + c % 4) << (c / 4 + 4); }
 
 /// The classes below this one are kept by each thread for itself, without a lock.
-constexpr int kFirstShared = 16;
-static_assert(size_of_class(0) == kBlockBytes && size_of_class(kFirstShared) == kSpan);
+constexpr int kFirstShared = 24;
+static_assert(size_of_class(kFirstShared) == kSpan);
 
 /// The smallest class that holds so many bytes; kClasses when none does, or nothing is recycled.
 int class_of(std::size_t bytes) noexcept {
@@ -77,14 +76,25 @@ int class_of(std::size_t bytes) noexcept {
 
 // ---- what a thread keeps ---------------------------------------------------------------------
 
-constexpr std::size_t kThreadLimit = kRecycles ? std::size_t{2} << 20 : 0;
+constexpr std::size_t kThreadLimit = kRecycles ? std::size_t{1} << 20 : 0;
+
+/// A list for each class of values, and one for blocks, which need no cache line of their own: to
+/// align them would take two fifths more memory.
+constexpr int kBlocks = kFirstShared;
+constexpr int kLists = kFirstShared + 1;
+constexpr std::size_t size_in(int list) {
+  return list == kBlocks ? kBlockBytes : size_of_class(list);
+}
+constexpr std::size_t alignment_in(int list) {
+  return list == kBlocks ? alignof(std::max_align_t) : kAlignment;
+}
 
 struct Block {
   Block* next;
 };
 
 struct FreeLists {
-  Block* heads[kFirstShared];
+  Block* heads[kLists];
   std::size_t bytes;
   bool drains;
   bool closed;
@@ -100,10 +110,10 @@ thread_local FreeLists lists{};
 struct Drain {
   ~Drain() {
     lists.closed = true;
-    for (int c = 0; c < kFirstShared; ++c)
-      while (Block* block = lists.heads[c]) {
-        lists.heads[c] = block->next;
-        to_system(block, size_of_class(c));
+    for (int list = 0; list < kLists; ++list)
+      while (Block* block = lists.heads[list]) {
+        lists.heads[list] = block->next;
+        to_system(block, alignment_in(list));
       }
     lists.bytes = 0;
   }
@@ -114,18 +124,18 @@ void drain_at_thread_exit() noexcept {
   lists.drains = true;
 }
 
-void* take(int c) {
-  Block*& head = lists.heads[c];
-  if (!head) return from_system(size_of_class(c));
-  lists.bytes -= size_of_class(c);
+void* take(int list) {
+  Block*& head = lists.heads[list];
+  if (!head) return from_system(size_in(list), alignment_in(list));
+  lists.bytes -= size_in(list);
   return std::exchange(head, head->next);
 }
 
-void give(int c, void* memory) noexcept {
-  if (lists.bytes >= kThreadLimit || lists.closed) return to_system(memory, size_of_class(c));
+void give(int list, void* memory) noexcept {
+  if (lists.bytes >= kThreadLimit || lists.closed) return to_system(memory, alignment_in(list));
   if (!lists.drains) drain_at_thread_exit();
-  lists.heads[c] = ::new (memory) Block{lists.heads[c]};
-  lists.bytes += size_of_class(c);
+  lists.heads[list] = ::new (memory) Block{lists.heads[list]};
+  lists.bytes += size_in(list);
 }
 
 // ---- what all threads keep -------------------------------------------------------------------
@@ -238,7 +248,7 @@ class Cache {
   static void release(Buffer* buffer) noexcept {
     while (buffer) {
       Buffer* const next = buffer->older;
-      to_system(buffer, kSpan);  // or more
+      to_system(buffer, kSpan);
       buffer = next;
     }
   }
@@ -254,22 +264,22 @@ std::atomic<bool> poisons{false};
 
 }  // namespace
 
-void* allocate_block() { return take(0); }
-void free_block(void* block) noexcept { give(0, block); }
+void* allocate_block() { return take(kBlocks); }
+void free_block(void* block) noexcept { give(kBlocks, block); }
 
 void* allocate_values(std::size_t bytes) {
   const int c = class_of(bytes);
   if (c < kFirstShared) return take(c);
-  if (c == kClasses) return from_system(bytes);
+  if (c == kClasses) return from_system(bytes, alignment(bytes));
   void* const buffer = Cache::cache().take(c);
-  return buffer ? buffer : from_system(size_of_class(c));
+  return buffer ? buffer : from_system(size_of_class(c), kSpan);
 }
 
 void free_values(void* values, std::size_t bytes) noexcept {
   poison(values, bytes);
   const int c = class_of(bytes);
   if (c < kFirstShared) return give(c, values);
-  if (c == kClasses) return to_system(values, bytes);
+  if (c == kClasses) return to_system(values, alignment(bytes));
   Cache::cache().give(c, values);
 }
 

@@ -47,10 +47,12 @@ void apply(std::int64_t n, const T* a, std::int64_t a_step, const T* b, std::int
 template <class T>
 void select(std::int64_t n, const bool* which, const T* a, std::int64_t a_step, const T* b,
             std::int64_t b_step, T* y) {
+  static_assert(sizeof(bool) == 1);
+  const auto* choice = reinterpret_cast<const unsigned char*>(which);  // GCC has no vectors of bool
   const auto run = [=](auto left, auto right) {
     for (std::int64_t i = 0; i < n; ++i) {
       const T x = left(i), z = right(i);
-      y[i] = which[i] ? x : z;
+      y[i] = choice[i] != 0 ? x : z;
     }
   };
   const auto row = [](const T* from) { return [=](std::int64_t i) { return from[i]; }; };

@@ -150,10 +150,13 @@ Tensor<T> fold(const Body<T>& x, const Reduction& over, bool keepdims, A start, 
   return out;
 }
 
-template <class T>
-double to_double(T v) {
-  return static_cast<double>(v);
-}
+/// A type of its own, not a function pointer: loops over it are then made vectors of.
+struct ToDouble {
+  template <class T>
+  double operator()(T v) const {
+    return static_cast<double>(v);
+  }
+};
 
 void check_not_empty(const char* op, const Reduction& over) {
   if (over.count == 0)
@@ -167,7 +170,7 @@ template <class T>
 Tensor<T> sum(const Tensor<T>& x, const Axes& axes, bool keepdims) {
   const Body<T>& b = body(x, "sum");
   const Reduction over("sum", b.shape, axes);
-  auto value = fold<double>(b, over, keepdims, 0.0, to_double<T>, std::plus<double>(),
+  auto value = fold<double>(b, over, keepdims, 0.0, ToDouble(), std::plus<double>(),
                             [](double total) { return static_cast<T>(total); });
   return record<T>("sum", std::move(value), {{x, [over](In<T> g) { return over.spread(g); }}},
                    over.attributes(keepdims));
@@ -179,7 +182,7 @@ Tensor<T> mean(const Tensor<T>& x, const Axes& axes, bool keepdims) {
   const Reduction over("mean", b.shape, axes);
   check_not_empty("mean", over);
   const double n = static_cast<double>(over.count);
-  auto value = fold<double>(b, over, keepdims, 0.0, to_double<T>, std::plus<double>(),
+  auto value = fold<double>(b, over, keepdims, 0.0, ToDouble(), std::plus<double>(),
                             [n](double total) { return static_cast<T>(total / n); });
   return record<T>("mean", std::move(value),
                    {{x, [over, n](In<T> g) { return over.spread(g / n); }}},

@@ -74,6 +74,7 @@ TEST_CASE("an op whose pullback is one percent off is rejected by every check of
         const std::string culprit = "input " + std::to_string(input) + " ";
         for (const std::string& failure :
              {checks::vjp<float>(c), checks::vjp<double>(c), checks::differences(c, 1)}) {
+          CAPTURE(failure);
           CHECK(failure.find(culprit) != std::string::npos);
           found = found && failure != "";
         }

@@ -162,7 +162,6 @@ Rows attention_rows() {
       ordinary("attention to all keys", ordinary_samples, Seen::all),
       ordinary("attention through a mask", ordinary_samples, Seen::masked),
       ordinary<Fused>("fused::attention", ordinary_samples, Seen::causal),
-      ordinary<Fused>("fused::attention through a mask", ordinary_samples, Seen::masked),
       differential<Fused>("fused::differential_attention", samples, Seen::causal),
       differential<Fused>("fused::differential_attention to all keys", samples, Seen::all),
       differential<Fused>("fused::differential_attention through a mask", samples, Seen::masked),

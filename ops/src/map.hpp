@@ -101,8 +101,10 @@ template <class T, class F>
 Tensor<T> zip(Binary kernel, const char* op, const Tensor<T>& x, const Tensor<T>& y, F f) {
   constexpr std::int64_t kLong = 32;
   const Body<T>&a = body(x, op), &b = body(y, op);
-  const Dims shape = a.shape == b.shape ? a.shape : broadcast(a.shape, b.shape, op);
-  const std::int64_t size = size_of(shape);
+  const bool same = a.shape == b.shape;
+  const Dims joint = same ? Dims() : broadcast(a.shape, b.shape, op);
+  const Dims& shape = same ? a.shape : joint;
+  const std::int64_t size = same ? a.size : size_of(shape);
   const auto fits = [=](const Body<T>& v) {
     return v.size == 1 || (v.contiguous && v.size == size);
   };

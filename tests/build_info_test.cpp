@@ -2,21 +2,36 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
-#include <regex>
 #include <sstream>
+#include <string>
 
 #include <xtape/xtape.hpp>
 
 using namespace xtape;
 
+namespace {
+
+/// True for `1.2.3`.
+bool is_dotted(const std::string& text) {
+  unsigned major, minor, patch;
+  int end = 0;
+  const int found = std::sscanf(text.c_str(), "%u.%u.%u%n", &major, &minor, &patch, &end);
+  return found == 3 && end == static_cast<int>(text.size());
+}
+
+}  // namespace
+
 TEST_CASE("build_info tells versions, kernels and threads") {
   const BuildInfo info = build_info();
-  const std::regex dotted("[0-9]+\\.[0-9]+\\.[0-9]+");
-  CHECK(std::regex_match(info.version, dotted));
-  CHECK(std::regex_match(info.xtensor, dotted));
-  CHECK(std::regex_match(info.xsimd, dotted));
-  CHECK(std::regex_match(info.compiler, std::regex("(GCC|Clang|MSVC) [0-9]+\\.[0-9]+\\.[0-9]+")));
+  CHECK(is_dotted(info.version));
+  CHECK(is_dotted(info.xtensor));
+  CHECK(is_dotted(info.xsimd));
+  const std::size_t space = info.compiler.find(' ');
+  const std::string compiler = info.compiler.substr(0, space);
+  CHECK((compiler == "GCC" || compiler == "Clang" || compiler == "MSVC"));
+  CHECK(is_dotted(info.compiler.substr(space + 1)));
   REQUIRE(!info.isas.empty());
   CHECK(info.isas.back() == "scalar");
   CHECK(std::count(info.isas.begin(), info.isas.end(), info.isa) == 1);

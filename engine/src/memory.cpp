@@ -60,7 +60,9 @@ void to_system(void* memory, std::size_t aligned_to) noexcept {
 /// Each power of two in four steps: 64, 80, 96, 112, 128, 160, ... bytes. Memory is as large as
 /// its class, so at most a quarter larger than what was asked for.
 constexpr int kClasses = 4 * (std::numeric_limits<std::size_t>::digits - 8);
-constexpr std::size_t size_of_class(int c) { return (std::size_t{4} + c % 4) << (c / 4 + 4); }
+constexpr std::size_t size_of_class(int c) {
+  return static_cast<std::size_t>(4 + c % 4) << (c / 4 + 4);
+}
 
 /// The classes below this one are kept by each thread for itself, without a lock.
 constexpr int kFirstShared = 24;

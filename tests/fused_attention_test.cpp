@@ -43,14 +43,14 @@ double fused_error(const Problem<T>& p, const Visible& visible) {
 
 constexpr Spread kSpreads[] = {Spread::scalar, Spread::per_head, Spread::per_token};
 
-/// A number of each head's own keys is not a multiple of any vector, tile, chunk or block.
+/// Numbers of keys and features around those of vectors, tiles, chunks and blocks.
 std::vector<Sizes> sizes_around_blocks() {
+  constexpr std::size_t kLengths[] = {1,  2,  3,  4,  5,  7,  8,  9,  15,  16, 17,
+                                      31, 33, 47, 48, 49, 63, 64, 65, 127, 129};
+  constexpr std::size_t kFeatures[] = {1, 2, 4, 5, 8, 16, 17, 24, 32, 63, 64, 128};
   std::vector<Sizes> sizes;
-  for (std::size_t n :
-       {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 47, 48, 49, 63, 64, 65, 127, 129})
-    sizes.push_back(sizes_of(1, 1, n, n, 3));
-  for (std::size_t features : {1, 2, 4, 5, 8, 16, 17, 24, 32, 63, 64, 128})
-    sizes.push_back(sizes_of(1, 2, 9, 11, features));
+  for (std::size_t n : kLengths) sizes.push_back(sizes_of(1, 1, n, n, 3));
+  for (std::size_t features : kFeatures) sizes.push_back(sizes_of(1, 2, 9, 11, features));
   sizes.push_back(sizes_of(2, 1, 70, 3, 2));
   sizes.push_back(sizes_of(1, 2, 3, 300, 4));
   return sizes;

@@ -18,18 +18,6 @@ using namespace xtape;
 using namespace xtape::test;
 
 template <class T>
-Function<T> fused_ordinary(const Visible& visible) {
-  return [visible](const Tensors<T>& x) { return fused::attention(x[0], x[1], x[2], visible); };
-}
-
-template <class T>
-Function<T> fused_differential(const Visible& visible) {
-  return [visible](const Tensors<T>& x) {
-    return fused::differential_attention(x[0], x[1], x[2], x[3], x[4], x[5], visible);
-  };
-}
-
-template <class T>
 Tensors<T> solve_fused(const Problem<T>& p, const Visible& visible) {
   return differentiate<T>(
       p.inputs.size() == 3 ? fused_ordinary<T>(visible) : fused_differential<T>(visible), p.inputs,

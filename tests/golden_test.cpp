@@ -69,6 +69,24 @@ Tensors<T> inputs_of(const golden::LambdaCase& c) {
           tensor<T>(shape, c.k2)};
 }
 
+/// The value and the six gradients of `f`, which is differential attention, are those of case c.
+template <class T>
+void check_case(const golden::AttentionCase& c, const Function<T>& f) {
+  const Tensors<T> inputs = inputs_of<T>(c);
+  const Tensor<T> cotangent = tensor<T>(inputs[4].shape(), c.cotangent);
+  const Tensors<T> found = differentiate(f, inputs, cotangent);
+  const double bar = bar_of<T>(c);
+  CHECK(error(found[0], c.out) <= bar);
+  CHECK(error(found[1], c.dq1) <= bar);
+  CHECK(error(found[2], c.dk1) <= bar);
+  CHECK(error(found[3], c.dq2) <= bar);
+  CHECK(error(found[4], c.dk2) <= bar);
+  CHECK(error(found[5], c.dvalue) <= bar);
+  const Flat scale =
+      reference::differential_attention_vjp(reference_inputs(c), c.cotangent).dcoefficient_scale;
+  CHECK(scaled_error<T>(flat(found[6]), {c.dcoefficient}, scale) <= bar);
+}
+
 }  // namespace
 
 TEST_CASE("there are 12 golden cases of attention and 4 of lambda") {
@@ -82,19 +100,14 @@ TEST_CASE_TEMPLATE("differential attention meets every golden case in value and 
                    float, double) {
   for (const golden::AttentionCase& c : golden::load().attention) {
     CAPTURE(c.label);
-    const Tensors<T> inputs = inputs_of<T>(c);
-    const Tensor<T> cotangent = tensor<T>(inputs[4].shape(), c.cotangent);
-    const Tensors<T> found = differentiate(differential<T>(c.causal), inputs, cotangent);
-    const double bar = bar_of<T>(c);
-    CHECK(error(found[0], c.out) <= bar);
-    CHECK(error(found[1], c.dq1) <= bar);
-    CHECK(error(found[2], c.dk1) <= bar);
-    CHECK(error(found[3], c.dq2) <= bar);
-    CHECK(error(found[4], c.dk2) <= bar);
-    CHECK(error(found[5], c.dvalue) <= bar);
-    const Flat scale =
-        reference::differential_attention_vjp(reference_inputs(c), c.cotangent).dcoefficient_scale;
-    CHECK(scaled_error<T>(flat(found[6]), {c.dcoefficient}, scale) <= bar);
+    check_case(c, differential<T>(c.causal));
+  }
+}
+
+TEST_CASE_TEMPLATE("fused differential attention meets every golden case too", T, float, double) {
+  for (const golden::AttentionCase& c : golden::load().attention) {
+    CAPTURE(c.label);
+    check_case(c, fused_differential<T>(c.causal));
   }
 }
 
@@ -102,9 +115,10 @@ TEST_CASE_TEMPLATE("a number for coefficient meets every golden case too", T, fl
   for (const golden::AttentionCase& c : golden::load().attention) {
     CAPTURE(c.label);
     const Tensors<T> x = inputs_of<T>(c);
-    const Tensor<T> number =
-        differential_attention(x[0], x[1], x[2], x[3], x[4], c.coefficient, c.causal);
-    CHECK(error(number, c.out) <= bar_of<T>(c));
+    for (const Tensor<T>& out :
+         {differential_attention(x[0], x[1], x[2], x[3], x[4], c.coefficient, c.causal),
+          fused::differential_attention(x[0], x[1], x[2], x[3], x[4], c.coefficient, c.causal)})
+      CHECK(error(out, c.out) <= bar_of<T>(c));
   }
 }
 

@@ -183,6 +183,18 @@ Function<T> differential(const Visible& visible) {
   };
 }
 
+template <class T>
+Function<T> fused_ordinary(const Visible& visible) {
+  return [visible](const Tensors<T>& x) { return fused::attention(x[0], x[1], x[2], visible); };
+}
+
+template <class T>
+Function<T> fused_differential(const Visible& visible) {
+  return [visible](const Tensors<T>& x) {
+    return fused::differential_attention(x[0], x[1], x[2], x[3], x[4], x[5], visible);
+  };
+}
+
 // ---- random operands, and the reference for them --------------------------------------------
 
 /// D features of a query and 2 D of a value.

@@ -3,7 +3,8 @@
 //
 //   x = embedding + position;  x += attention(norm(x));  x += mlp(norm(x));  logits = norm(x) U
 //
-// All of it is made from primitive ops, so that the tape finds every gradient, lambda's too.
+// The tape finds every gradient, lambda's too. Attention is the fused op; with --composition it is
+// made from primitive ops, and the losses are the same but for rounding.
 // Source: Ye et al., Differential Transformer, section 2 (ICLR 2025)
 #include <algorithm>
 #include <chrono>
@@ -26,9 +27,11 @@ struct Options {
   std::int64_t every = 100, sample = 300;
   double rate = 8e-3, decay = 0.3, temperature = 0.7;
   std::int64_t seed = 1;
+  bool composition = false;
 };
 
 struct Model {
+  bool composition;                                          // of attention, not the fused op
   std::int64_t heads;                                        // H, each with two maps of D features
   Tensor<float> embedding, position;                         // [symbols, C], [context, C]
   Tensor<float> q1, k1, q2, k2;                              // [C, H D], with H D = C / 2
@@ -36,7 +39,8 @@ struct Model {
   Tensor<float> lambda_q1, lambda_k1, lambda_q2, lambda_k2;  // [D], shared by the heads
   Tensor<float> up, down, unembedding;                       // [C, 4C], [4C, C], [C, symbols]
 
-  Model(const Options& o, std::int64_t symbols, Random& random) : heads(o.heads) {
+  Model(const Options& o, std::int64_t symbols, Random& random)
+      : composition(o.composition), heads(o.heads) {
     const std::int64_t c = o.width, d = c / heads / 2;
     const auto matrix = [&](std::int64_t rows, std::int64_t columns, double scale) {
       return random.normal<float>({rows, columns}, 0, scale / std::sqrt(static_cast<double>(rows)));
@@ -82,9 +86,11 @@ Tensor<float> join_heads(const Tensor<float>& x) {
 /// [B, T, C] -> [B, T, C]
 Tensor<float> attend(const Model& m, const Tensor<float>& x) {
   const auto project = [&](const Tensor<float>& w) { return split_heads(matmul(x, w), m.heads); };
-  const Tensor<float> o =
-      differential_attention(project(m.q1), project(m.k1), project(m.q2), project(m.k2),
-                             project(m.value), m.lambda());  // [B, H, T, 2D]
+  const Tensor<float> q1 = project(m.q1), k1 = project(m.k1), q2 = project(m.q2),
+                      k2 = project(m.k2), value = project(m.value);
+  const Tensor<float> o =  // [B, H, T, 2D]
+      m.composition ? differential_attention(q1, k1, q2, k2, value, m.lambda())
+                    : fused::differential_attention(q1, k1, q2, k2, value, m.lambda());
   return matmul(join_heads(rms_norm(o) * m.gain * (1 - lambda_init(1))), m.output);
 }
 
@@ -224,9 +230,9 @@ double train(Model& model, const std::vector<std::int64_t>& training,
     const bool evaluate = step % o.every == 0 || step == o.steps;
     if (!evaluate && !(terminal && step % 10 == 0)) continue;
     const double steps = static_cast<double>(since);
-    std::printf("%sstep %5lld of %lld  training %.3f", terminal ? "\r\033[K" : "",
+    std::printf("%sstep %5lld of %lld  training %.5f", terminal ? "\r\033[K" : "",
                 static_cast<long long>(step), static_cast<long long>(o.steps), loss / steps);
-    if (evaluate) std::printf("  validation %.3f", found = validate(model, validation, o.context));
+    if (evaluate) std::printf("  validation %.5f", found = validate(model, validation, o.context));
     std::printf(" bits/character  %.0f tokens/s%s",
                 steps * static_cast<double>(o.batch * o.context) / seconds, evaluate ? "\n" : "");
     std::fflush(stdout);
@@ -292,5 +298,6 @@ int main(int argc, char** argv) {
   app.add_option("--every", o.every, "Steps between evaluations")->check(count);
   app.add_option("--sample", o.sample, "Characters to write at the end")->check(count);
   app.add_option("--temperature", o.temperature, "Of sampling")->check(CLI::Range(1e-3, 100.0));
+  app.add_flag("--composition", o.composition, "Attention from primitive ops, not the fused op");
   return demo::run(app, argc, argv, [&] { return train_and_sample(o); });
 }

@@ -77,6 +77,21 @@ cmp -s one other && wrong "char_attention: another seed gives the same numbers"
 for words in 'step     2 of 4' 'step     4 of 4' 'unigram entropy' 'validation' 'lambda'; do
   grep -qF "$words" one || wrong "char_attention does not print '$words'"
 done
+# Fused attention and its composition differ by rounding: after 20 steps by at most 1e-4.
+for way in '' --composition; do
+  "$bin/char_attention" --steps 20 --every 5 --sample 1 $way >"losses$way" ||
+    wrong "char_attention $way: exit code $?"
+done
+# Columns: step, training and validation loss.
+for way in '' --composition; do
+  sed -nE 's/^step +([0-9]+) of .*training ([0-9.]+) +validation ([0-9.]+) .*/\1 \2 \3/p' \
+    "losses$way" >"columns$way"
+done
+paste -d ' ' columns columns--composition | awk '
+  function off(a, b) { return a - b > 9e-5 || b - a > 9e-5 }  # of figures rounded to 1e-5
+  NF != 6 || off($2, $5) || off($3, $6) { print "fused and composition: " $0; bad = 1 }
+  END { exit bad || NR != 4 }' || wrong "char_attention: fused attention is not its composition"
+
 iconv -f UTF-8 -t UTF-8 one >/dev/null || wrong "char_attention's sample is not UTF-8"
 
 : >empty

@@ -209,6 +209,7 @@ TEST_CASE("NaN in is NaN out of every elementwise op") {
                                   0 / x,
                                   -x,
                                   exp(x),
+                                  exp2(x),
                                   log(x),
                                   sqrt(x),
                                   square(x),

@@ -111,6 +111,7 @@ TEST_CASE("every op throws for a tensor without a value") {
   CHECK(throws([&] { square(n); }));
   CHECK(throws([&] { pow(n, x); }));
   CHECK(throws([&] { pow(x, n); }));
+  CHECK(throws([&] { exp2(n); }));
   CHECK(throws([&] { tanh(n); }));
   CHECK(throws([&] { sigmoid(n); }));
   CHECK(throws([&] { relu(n); }));

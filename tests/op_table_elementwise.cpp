@@ -130,6 +130,10 @@ Rows functions() {
           "exp", [](const auto& x) { return exp(x[0]); }, [](double v) { return std::exp(v); },
           [](double v) { return std::exp(v); }),
       unary(
+          "exp2", [](const auto& x) { return exp2(x[0]); },
+          [](double v) { return std::pow(2.0, v); },
+          [](double v) { return std::pow(2.0, v) * std::log(2.0); }),
+      unary(
           "log", [](const auto& x) { return log(x[0]); }, [](double v) { return std::log(v); },
           [](double v) { return 1 / v; }, kPositive),
       unary(

@@ -22,6 +22,11 @@ struct ExpConstants<float> {
   // (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2, minimax: off by 2^-28 of e^r.
   static constexpr float kPolynomial[] = {0.4999999355f, 0.1666652139f, 0.04166837433f,
                                           0.008368646378f, 0.001381496886f};
+  // (2^r - 1) / r for |r| <= 1/2, minimax: off by 2^-29 of 2^r.
+  static constexpr float kPolynomial2[] = {0.6931472029f,   0.2402264791f,   0.05550332471f,
+                                           0.009618437358f, 0.001339887438f, 0.0001535336179f};
+  // Beyond them 2^x is 0 or infinite.
+  static constexpr float kLow2 = -160, kHigh2 = 130;
   static constexpr float kTanhIsOne = 10;
 };
 template <>
@@ -35,6 +40,13 @@ struct ExpConstants<double> {
                                            0.0013888888942401321458,  0.00019841269506683873956,
                                            0.00002480149424272959006, 2.7557588108666483022e-6,
                                            2.7629875428396525401e-7,  2.499907740636361166e-8};
+  static constexpr double kPolynomial2[] = {
+      // off by 2^-58
+      0.69314718055994532581,   0.24022650695910131259,   0.055504108664820083129,
+      0.0096181291075941206394, 0.0013333558146774648946, 0.00015403530457111361421,
+      1.5252733493095939758e-5, 1.3215435282680663139e-6, 1.017819958644790862e-7,
+      7.0737831844583162688e-9, 4.4347689286262758828e-10};
+  static constexpr double kLow2 = -1100, kHigh2 = 1030;
   static constexpr double kTanhIsOne = 20;
 };
 
@@ -84,6 +96,17 @@ struct Exp {
   V operator()(V x) const {
     const auto e = exponential(within_exp(x));
     return scale(e.p, e.n);
+  }
+};
+
+struct Exp2 {
+  template <class V>
+  V operator()(V x) const {
+    using T = typename V::value_type;
+    using C = ExpConstants<T>;
+    const V inside = larger(V(C::kLow2), smaller(V(C::kHigh2), x)), round(Format<T>::kRound);
+    const V n = (inside + round) - round, r = inside - n;
+    return scale(multiply_add(r, polynomial(r, C::kPolynomial2), V(T(1))), n);
   }
 };
 

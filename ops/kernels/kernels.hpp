@@ -42,6 +42,7 @@ enum class Unary {
   sqrt,
   square,
   exp,
+  exp2,
   log,
   tanh,
   sigmoid,

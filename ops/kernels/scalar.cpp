@@ -72,6 +72,10 @@ T exp(T x) {
   return std::exp(x);
 }
 template <class T>
+T exp2(T x) {
+  return std::exp2(x);
+}
+template <class T>
 T log(T x) {
   return std::log(x);
 }
@@ -193,8 +197,9 @@ constexpr Kernels<T> kTable{
      apply<std::divides<T>, T>, apply<Chain<T>, T>},
     select<T>,
     {map<neg<T>, T>, map<abs<T>, T>, map<relu<T>, T>, map<sqrt<T>, T>, map<square<T>, T>,
-     map<exp<T>, T>, map<log<T>, T>, map<tanh<T>, T>, map<sigmoid<T>, T>, map<silu<T>, T>,
-     map<softplus<T>, T>, map<sin<T>, T>, map<cos<T>, T>, map<erf<T>, T>, map<gelu<T>, T>},
+     map<exp<T>, T>, map<exp2<T>, T>, map<log<T>, T>, map<tanh<T>, T>, map<sigmoid<T>, T>,
+     map<silu<T>, T>, map<softplus<T>, T>, map<sin<T>, T>, map<cos<T>, T>, map<erf<T>, T>,
+     map<gelu<T>, T>},
     attention<T>,
     attention_gradient<T>,
     softmax<T>,

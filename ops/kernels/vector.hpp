@@ -103,7 +103,7 @@ Kernels<T> table(const char* name) {
           {apply<V, Add>, apply<V, Sub>, apply<V, Mul>, apply<V, Div>, apply<V, Chain>},
           select<T>,
           {map<V, Neg>, map<V, Abs>, map<V, Relu>, map<V, Sqrt>, map<V, Square>, map<V, Exp>,
-           map<V, Log>, map<V, Tanh>, map<V, Sigmoid>, map<V, Silu>, map<V, Softplus>,
+           map<V, Exp2>, map<V, Log>, map<V, Tanh>, map<V, Sigmoid>, map<V, Silu>, map<V, Softplus>,
            plain(Unary::sin), plain(Unary::cos), plain(Unary::erf), plain(Unary::gelu)},
           Attention<T, Isa>::forward,
           Attention<T, Isa>::backward,

@@ -64,6 +64,12 @@ Tensor<T> exp(const Tensor<T>& x) {
 }
 
 template <class T>
+Tensor<T> exp2(const Tensor<T>& x) {
+  return record<T>("exp2", map(Unary::exp2, "exp2", x),
+                   {{x, [](In<T> g, In<T> y) { return chain(g, y * std::log(2.0)); }}});
+}
+
+template <class T>
 Tensor<T> log(const Tensor<T>& x) {
   return record<T>("log", map(Unary::log, "log", x),
                    {{x, [x](In<T> g) { return chain(g, 1 / x); }}});
@@ -117,6 +123,7 @@ Tensor<T> relu(const Tensor<T>& x) {
   template Tensor<T> neg(const Tensor<T>&);           \
   template Tensor<T> chain(const Tensor<T>&, Arg<T>); \
   template Tensor<T> exp(const Tensor<T>&);           \
+  template Tensor<T> exp2(const Tensor<T>&);          \
   template Tensor<T> log(const Tensor<T>&);           \
   template Tensor<T> sqrt(const Tensor<T>&);          \
   template Tensor<T> square(const Tensor<T>&);        \

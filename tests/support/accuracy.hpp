@@ -55,6 +55,7 @@ template <class T, class R>
 std::vector<Function<T, R>> functions() {
   return {
       {"exp", xtape::exp<T>, [](R x) { return std::exp(x); }, 1},
+      {"exp2", xtape::exp2<T>, [](R x) { return std::exp2(x); }, 1.2},
       {"log", xtape::log<T>, [](R x) { return std::log(x); }, 1},
       {"tanh", xtape::tanh<T>, [](R x) { return std::tanh(x); }, 3},
       {"sigmoid", xtape::sigmoid<T>, sigmoid<R>, 3},

@@ -182,6 +182,7 @@ std::vector<Choice> computing_choices() {
   return {
       {"neg", unary},
       {"exp", unary},
+      {"exp2", unary},
       {"square", unary},
       {"tanh", unary},
       {"sigmoid", unary},

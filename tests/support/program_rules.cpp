@@ -44,6 +44,7 @@ S one_of(const std::string& op, const S& x, const std::vector<double>& reals, Cl
   const double v = number(x);
   if (op == "neg") return -x;
   if (op == "exp") return exp(x);
+  if (op == "exp2") return exp(x * S(std::log(2.0)));
   if (op == "log") return require(v > 0.2, "far from a pole"), log(x);
   if (op == "sqrt") return require(v > 0.05, "far from a pole"), sqrt(x);
   if (op == "square") return x * x;
@@ -91,9 +92,9 @@ bool compared(Int kind, double a, double b, Clearance& near) {
   return kind == 0 || kind == 1 || kind == 5 ? a < b : a > b;
 }
 
-const std::vector<std::string> kOneOperand{"neg",     "exp",  "log",      "sqrt", "square", "tanh",
-                                           "sigmoid", "relu", "abs",      "sin",  "cos",    "erf",
-                                           "gelu",    "silu", "softplus", "clamp"};
+const std::vector<std::string> kOneOperand{"neg",  "exp",     "exp2", "log",      "sqrt", "square",
+                                           "tanh", "sigmoid", "relu", "abs",      "sin",  "cos",
+                                           "erf",  "gelu",    "silu", "softplus", "clamp"};
 const std::vector<std::string> kTwoOperands{"add", "sub", "mul",     "chain",
                                             "div", "pow", "maximum", "minimum"};
 

@@ -91,6 +91,7 @@ std::map<std::string, Rule> elementwise_rules() {
       {"log", one(xt::log)},
       {"sqrt", one(xt::sqrt)},
       {"square", one(xt::square)},
+      {"exp2", one(xt::exp2)},
       {"tanh", one(xt::tanh)},
       {"sigmoid", one(xt::sigmoid)},
       {"relu", one(xt::relu)},

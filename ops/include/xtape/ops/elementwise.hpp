@@ -43,6 +43,11 @@ XTAPE_API Tensor<T> chain(const Tensor<T>& g, Arg<T> d);
 template <class T>
 XTAPE_API Tensor<T> exp(const Tensor<T>& x);
 
+/// The power of 2, within 1.2 ulp, denormals too.
+/// Formula: y = 2^x; dx = g y ln 2
+template <class T>
+XTAPE_API Tensor<T> exp2(const Tensor<T>& x);
+
 /// The natural logarithm, within 1 ulp: -inf at 0, NaN below.
 /// Formula: y = ln x; dx = g / x
 template <class T>

@@ -75,7 +75,7 @@ struct Case {
     head.dvalue = result[3].data();
     head.dcoefficient = by_query.data();
     std::vector<T> scratch = zeros(attention_scratch(head, true));
-    const std::int64_t half = queries / 2 / attention_rows<T>(keys) * attention_rows<T>(keys);
+    const std::int64_t half = queries / 2 / kAttentionRows * kAttentionRows;
     kernels.attention(head, 0, queries, scratch.data());
     kernels.attention_gradient(head, 0, half, scratch.data());
     kernels.attention_gradient(head, half, queries, scratch.data());

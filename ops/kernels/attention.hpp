@@ -1,28 +1,35 @@
 // Fused attention, ordinary and differential, forward and backward, for one kind of processor.
 //
-// A block of R queries is worked on at once, and all its scores are kept: R Tk values a map, so
-// that the softmax needs no rescaling, and that the maps are subtracted before their one product
-// with V. Nothing of size Tq Tk is stored. A phase is a function; the products are the matrix
-// product's tiles. Per head, without what the causal mask saves, with Dv = 2 D:
+// kAttentionRows queries are worked on at once, and all their scores are kept, so that the softmax
+// needs no rescaling and the maps are subtracted before their one product with the values. Nothing
+// of size Tq Tk is stored: the backward pass computes the scores again, and takes from the forward
+// pass two numbers a row and map, its largest score and the sum of its exponentials. A phase is a
+// function, and products are made of the matrix product's tiles. Flops a head, T queries and keys,
+// values 2 D wide, without what the causal mask saves, which is half:
 //
-//   forward                                               flops
-//     scores    S_i = Q_i K_i^T                           4 T^2 D for both maps
-//     combine   P = A_1 - lambda A_2, A_i = softmax(s S_i)
-//     weigh     O = P V                                   4 T^2 D
-//   backward, from each row's maximum and sum
-//     scores    S_i, and dP = G V^T                       4 + 4 T^2 D
-//     derive    A_i; r_i = rowsum(A_i dP); dS_1 = s A_1 (dP - r_1), dS_2 = -lambda s A_2 (dP -
-//     r_2);
-//               dlambda = -r_2; P
-//     weigh     dQ_i = dS_i K_i                           4 T^2 D
-//     gather    dK_i = dS_i^T Q_i, dV = P^T G             4 + 4 T^2 D
+//   forward
+//     scores       S_i = Q_i K_i^T                                 4 T^2 D, of both maps
+//     exponentials E_i = 2^(s S_i - the row's largest), and their sums; s = log2(e) / sqrt(D)
+//     and then, for chunks of kChunk keys, which are in the cache from one phase to the next,
+//     subtract     P = A_1 - lambda A_2, where A_i = E_i / sum
+//     weigh        O += P V                                        4 T^2 D
+//   backward
+//     scores       S_i, and dP = G V^T                             8 T^2 D
+//     maps         A_i, and r_i = rowsum(A_i dP); dlambda = -r_2
+//     and for chunks of keys
+//     derive       dS_1 = A_1 (dP - r_1) / sqrt(D), dS_2 = -lambda A_2 (dP - r_2) / sqrt(D), and P
+//     weigh        dQ_i += dS_i K_i                                4 T^2 D
+//     gather       dK_i += dS_i^T Q_i, dV += P^T G                 8 T^2 D
 //
-// The causal mask ends every row tile's products at the last key that its last row sees, and begins
-// every key tile's at the first row that sees its first key.
+// The row sums need the maps apart: rowsum(dO O) is r_1 - lambda r_2 alone. The causal mask ends
+// every row tile's products at the last key that its last row sees, and begins every key tile's at
+// the first row that sees its first key.
+// Source: Dao et al., FlashAttention (NeurIPS 2022), for maps that are computed again
 #pragma once
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "exp.hpp"
 #include "kernels.hpp"
@@ -94,6 +101,9 @@ struct Attention {
     std::int64_t tile_rows(std::int64_t i) const { return std::min(kRows, rows - i); }
     /// The keys that any row of the tile from row i on may see.
     std::int64_t tile_keys(std::int64_t i) const { return keys(i + tile_rows(i) - 1); }
+    T coefficient(std::int64_t i) const {
+      return head.coefficient[(first + i) * head.coefficient_step];
+    }
     /// The first row of the first tile that may see key j.
     std::int64_t first_row(std::int64_t j) const {
       std::int64_t i = 0;
@@ -102,39 +112,38 @@ struct Attention {
     }
   };
 
-  /// to = x b^T, as far as rows see keys. x: [rows, k], packed: b^T: [k, Tk]
+  /// to = x b^T, as far as rows see keys. x: [rows, k]  packed: b^T, [k, Tk]
   static void scores(const Block& block, std::int64_t k, Strided<T> x, const T* packed, T* to) {
+    P::for_each_panel(block.head.keys, [&](std::int64_t j, std::int64_t, std::int64_t vectors) {
+      for (std::int64_t i = block.first_row(j); i < block.rows; i += kRows) {
+        const std::int64_t seen = std::min(vectors, (block.tile_keys(i) - j + W - 1) / W);
+        P::any_tile(seen, block.tile_rows(i), seen * W, k,
+                    {x.data + (block.first + i) * x.row, x.row, 1}, packed + j * k, vectors * W,
+                    to + i * block.ld + j, block.ld, true);
+      }
+    });
+  }
+
+  /// to += maps b for the keys from p on, one chunk of them; to = maps b for the first. maps:
+  /// [rows, Tk]  b: [Tk, n]
+  static void weigh(const Block& block, std::int64_t p, const T* maps, const Right& b, T* to) {
+    T* const first = to + block.first * b.n;
     for (std::int64_t i = 0; i < block.rows; i += kRows) {
-      const std::int64_t keys = block.tile_keys(i);
-      P::for_each_panel(block.head.keys, [&](std::int64_t j, std::int64_t, std::int64_t vectors) {
-        if (j < keys)
-          P::any_tile(vectors, block.tile_rows(i), vectors * W, k,
-                      {x.data + (block.first + i) * x.row, x.row, 1}, packed + j * k, vectors * W,
-                      to + i * block.ld + j, block.ld, true);
+      const std::int64_t depth = std::min(kChunk, block.tile_keys(i) - p);
+      if (p > 0 && depth <= 0) continue;
+      P::for_each_panel(b.n, [&](std::int64_t j, std::int64_t columns, std::int64_t vectors) {
+        P::any_tile(vectors, block.tile_rows(i), columns, depth,
+                    {maps + i * block.ld + p, block.ld, 1}, b.panel(p, j), b.step(vectors),
+                    first + i * b.n + j, b.n, p == 0);
       });
     }
   }
 
-  /// to = maps b for the block's rows. maps: [rows, Tk]  b: [Tk, n]
-  static void weigh(const Block& block, const T* maps, const Right& b, T* to) {
-    T* const first = to + block.first * b.n;
-    for (std::int64_t p = 0; p == 0 || p < b.k; p += kChunk)
-      for (std::int64_t i = 0; i < block.rows; i += kRows) {
-        const std::int64_t depth = std::min(kChunk, block.tile_keys(i) - p);
-        if (p > 0 && depth <= 0) continue;
-        P::for_each_panel(b.n, [&](std::int64_t j, std::int64_t columns, std::int64_t vectors) {
-          P::any_tile(vectors, block.tile_rows(i), columns, depth,
-                      {maps + i * block.ld + p, block.ld, 1}, b.panel(p, j), b.step(vectors),
-                      first + i * b.n + j, b.n, p == 0);
-        });
-      }
-  }
-
-  /// to += maps^T b for the keys that the block's rows see. maps: [rows, Tk]  b: [rows, n]
-  static void gather(const Block& block, const T* maps, const Right& b, T* to) {
-    const std::int64_t keys = block.keys(block.rows - 1);
-    for (std::int64_t j = 0; j < keys; j += kRows) {
-      const std::int64_t i = block.head.causal ? block.first_row(j) : 0;
+  /// to += maps^T b for one chunk of keys. maps: [rows, Tk]  b: [rows, n]
+  static void gather(const Block& block, std::int64_t p, const T* maps, const Right& b, T* to) {
+    const std::int64_t end = std::min(p + kChunk, block.keys(block.rows - 1));
+    for (std::int64_t j = p; j < end; j += kRows) {
+      const std::int64_t i = block.first_row(j);
       P::for_each_panel(b.n, [&](std::int64_t c, std::int64_t columns, std::int64_t vectors) {
         const std::int64_t step = b.step(vectors);
         P::any_tile(vectors, std::min(kRows, block.head.keys - j), columns, block.rows - i,
@@ -144,156 +153,190 @@ struct Attention {
     }
   }
 
-  /// Puts -inf where row i must not attend, up to the end of its last vector; returns that end.
-  static std::int64_t hide(const Block& block, std::int64_t i, T* row) {
-    constexpr T kMinusInf = -std::numeric_limits<T>::infinity();
-    const std::int64_t n = block.keys(i), end = (n + W - 1) / W * W;
-    if (const bool* allowed = block.head.allowed) {
-      allowed += (block.first + i) * block.head.allowed_row;
-      for (std::int64_t j = 0; j < n; ++j)
-        row[j] = allowed[j * block.head.allowed_column] ? row[j] : kMinusInf;
+  /// Calls use(i, n, a number type of R) for R rows of scores, from i on, of which the first n keys
+  /// count: all rows of a tile, since one row's operations fill another's waits, or one.
+  template <class Use>
+  static void by_rows(const Block& block, const Use& use) {
+    for (std::int64_t i = 0; i < block.rows; i += kRows) {
+      const std::int64_t n = padded(block.tile_keys(i));
+      if (block.tile_rows(i) == kRows)
+        use(i, n, std::integral_constant<int, kRows>());
+      else
+        for (std::int64_t r = i; r < block.rows; ++r) use(r, n, std::integral_constant<int, 1>());
     }
-    for (std::int64_t j = n; j < end; ++j) row[j] = kMinusInf;
-    return end;
   }
 
-  static T horizontal_sum(V x) {
-    T values[W], total = 0;
-    store(x, values);
-    for (T value : values) total += value;
-    return total;
+  /// Fills a row of scores, whose first n values count, after the last key that row i may see.
+  static void fill(const Block& block, std::int64_t i, std::int64_t n, T value, T* row) {
+    T lanes[W];
+    for (std::int64_t lane = 0; lane < W; ++lane) lanes[lane] = static_cast<T>(lane);
+    const std::int64_t keys = block.keys(i);
+    for (std::int64_t j = keys / W * W; j < n; j += W) {
+      const auto after = load<V>(lanes) >= V(static_cast<T>(keys - j));
+      store(xsimd::select(after, V(value), load<V>(row + j)), row + j);
+    }
+  }
+
+  /// Puts -inf where row i must not attend.
+  static void hide(const Block& block, std::int64_t i, std::int64_t n, T* row) {
+    constexpr T kMinusInf = -std::numeric_limits<T>::infinity();
+    if (const bool* allowed = block.head.allowed) {
+      allowed += (block.first + i) * block.head.allowed_row;
+      for (std::int64_t j = 0; j < block.head.keys; ++j)
+        row[j] = allowed[j * block.head.allowed_column] ? row[j] : kMinusInf;
+    }
+    fill(block, i, n, kMinusInf, row);
   }
 
   static T scale(const Head<T>& head) {
     return static_cast<T>(1 / std::sqrt(static_cast<double>(head.depth)));
   }
-
-  /// x = e^(s (x - largest)) of n values that are whole vectors.
-  static V weight(const T* x, V s, V shift) { return Exp()(multiply_add(load<V>(x), s, shift)); }
-
-  struct Stats {
-    T shift;    // -s times the row's largest score
-    T inverse;  // of the sum of exponentials; 0 where there is nothing to attend to
-  };
-
-  /// Turns one row of scores into exponentials.
-  static Stats exponentials(std::int64_t n, T s, T* row) {
-    V most(-std::numeric_limits<T>::infinity());
-    for (std::int64_t j = 0; j < n; j += W) most = larger(load<V>(row + j), most);
-    T values[W], largest = -std::numeric_limits<T>::infinity();
-    store(most, values);
-    for (T value : values) largest = value > largest ? value : largest;
-    const T shift = largest == -std::numeric_limits<T>::infinity() ? T(0) : -s * largest;
-    V total(T(0));
-    for (std::int64_t j = 0; j < n; j += W) {
-      const V e = weight(row + j, V(s), V(shift));
-      store(e, row + j);
-      total = total + e;
-    }
-    const T sum = horizontal_sum(total);
-    return {shift, sum == 0 ? T(0) : 1 / sum};
+  /// Of scores that become powers of 2.
+  static V scale2(const Head<T>& head) {
+    return V(static_cast<T>(1.4426950408889634 / std::sqrt(static_cast<double>(head.depth))));
   }
 
-  /// first = P = A_1 - lambda A_2 from the scores, with zeros up to the end of each tile.
-  static void combine(const Block& block, T* first, T* second) {
+  /// The statistics of one map that are at stats: -s times a row's largest score, and then 1 / (the
+  /// sum of its exponentials), or 0 where there is nothing to attend to.
+  static T* stats_of(const Block& block, int map, std::int64_t i) {
+    return block.head.stats + 2 * map * block.head.queries + block.first + i;
+  }
+
+  /// Turns scores into exponentials, and keeps each row's statistics.
+  static void exponentials(const Block& block, int map, T* scores) {
+    const V s = scale2(block.head), minus_inf(-std::numeric_limits<T>::infinity());
+    by_rows(block, [&](std::int64_t i, std::int64_t n, auto count) {
+      constexpr int R = decltype(count)::value;
+      T* const row = scores + i * block.ld;
+      V most[R], shift[R], total[R];
+      for (int r = 0; r < R; ++r) {
+        hide(block, i + r, n, row + r * block.ld);
+        most[r] = minus_inf;
+      }
+      for (std::int64_t j = 0; j < n; j += W)
+        for (int r = 0; r < R; ++r) most[r] = larger(load<V>(row + r * block.ld + j), most[r]);
+      for (int r = 0; r < R; ++r) {
+        const V largest = largest_of(most[r]);
+        shift[r] = xsimd::select(largest == minus_inf, V(T(0)), -s * largest);
+        total[r] = V(T(0));
+      }
+      for (std::int64_t j = 0; j < n; j += W)
+        for (int r = 0; r < R; ++r) {
+          T* const at = row + r * block.ld + j;
+          const V e = Exp2()(multiply_add(load<V>(at), s, shift[r]));
+          store(e, at);
+          total[r] = total[r] + e;
+        }
+      T* const stats = stats_of(block, map, i);
+      for (int r = 0; r < R; ++r) {
+        const T sum = first_of(sum_of(total[r]));
+        stats[r] = first_of(shift[r]);
+        stats[block.head.queries + r] = sum == 0 ? T(0) : 1 / sum;
+      }
+    });
+  }
+
+  /// first = P = A_1 - lambda A_2 for one chunk of keys, from exponentials.
+  static void subtract(const Block& block, std::int64_t p, T* first, const T* second) {
     const Head<T>& head = block.head;
-    const T s = scale(head);
-    for (std::int64_t i = 0; i < block.rows; ++i, first += block.ld, second += block.ld) {
-      const std::int64_t at = block.first + i, n = hide(block, i, first);
-      T* const stats = head.stats + at;
-      const Stats one = exponentials(n, s, first);
-      stats[0] = one.shift;
-      stats[head.queries] = one.inverse;
-      if (head.maps == 1) {
-        for (std::int64_t j = 0; j < n; j += W)
-          store(load<V>(first + j) * V(one.inverse), first + j);
-      } else {
-        hide(block, i, second);
-        const Stats two = exponentials(n, s, second);
-        stats[2 * head.queries] = two.shift;
-        stats[3 * head.queries] = two.inverse;
-        const V less(-head.coefficient[at * head.coefficient_step]);
-        for (std::int64_t j = 0; j < n; j += W) {
-          // Each map is rounded: where they are equal, the difference is 0.
-          const V a1 = load<V>(first + j) * V(one.inverse);
-          const V a2 = load<V>(second + j) * V(two.inverse);
-          store(multiply_add(a2, less, a1), first + j);
+    by_rows(block, [&](std::int64_t i, std::int64_t n, auto count) {
+      for (int r = 0; r < decltype(count)::value; ++r) {
+        const V inverse(stats_of(block, 0, i + r)[head.queries]);
+        const std::int64_t at = (i + r) * block.ld, end = std::min(p + kChunk, n);
+        if (head.maps == 1) {
+          for (std::int64_t j = at + p; j < at + end; j += W)
+            store(load<V>(first + j) * inverse, first + j);
+        } else {
+          const V inverse2(stats_of(block, 1, i + r)[head.queries]);
+          const V less(-block.coefficient(i + r));
+          for (std::int64_t j = at + p; j < at + end; j += W) {
+            // Each map is rounded: where they are equal, the difference is 0.
+            const V a1 = load<V>(first + j) * inverse, a2 = load<V>(second + j) * inverse2;
+            store(multiply_add(a2, less, a1), first + j);
+          }
         }
       }
-      for (std::int64_t j = n; j < padded(block.tile_keys(i / kRows * kRows)); ++j) first[j] = T(0);
-    }
+    });
   }
 
   static void forward(const Head<T>& head, std::int64_t begin, std::int64_t end, T* scratch) {
-    const std::int64_t ld = padded(head.keys) + 16, most = attention_rows<T>(head.keys);
-    T* const first = scratch;
-    T* const second = first + most * ld;
-    T* free = second + most * ld;
+    const std::int64_t ld = padded(head.keys) + 16;
+    T* const maps[2] = {scratch, scratch + kAttentionRows * ld};
+    T* free = maps[1] + kAttentionRows * ld;
     const T* keys[2]{};
     for (int i = 0; i < head.maps; ++i)
       keys[i] = pack_transposed(head.keys, head.depth, head.k[i], free);
     const Right value = right(head.keys, head.width, head.value, free);
-    for (std::int64_t at = begin; at < end; at += most) {
-      const Block block{head, at, std::min(most, end - at), ld};
-      scores(block, head.depth, head.q[0], keys[0], first);
-      if (head.maps == 2) scores(block, head.depth, head.q[1], keys[1], second);
-      combine(block, first, second);
-      weigh(block, first, value, head.out);
+    for (std::int64_t at = begin; at < end; at += kAttentionRows) {
+      const Block block{head, at, std::min(kAttentionRows, end - at), ld};
+      for (int i = 0; i < head.maps; ++i) {
+        scores(block, head.depth, head.q[i], keys[i], maps[i]);
+        exponentials(block, i, maps[i]);
+      }
+      for (std::int64_t p = 0; p == 0 || p < block.keys(block.rows - 1); p += kChunk) {
+        subtract(block, p, maps[0], maps[1]);
+        weigh(block, p, maps[0], value, head.out);
+      }
     }
   }
 
-  /// From scores and dp = dP: first = dS_1, second = dS_2, dp = P; zeros up to each tile's end.
-  static void derive(const Block& block, T* first, T* second, T* dp) {
+  /// Turns scores into a map A, and sums[i] = rowsum(A dP).
+  static void map_again(const Block& block, int map, T* dp, T* scores, T* sums) {
+    const V s = scale2(block.head);
+    by_rows(block, [&](std::int64_t i, std::int64_t n, auto count) {
+      constexpr int R = decltype(count)::value;
+      const T* const stats = stats_of(block, map, i);
+      V shift[R], inverse[R], sum[R];
+      for (int r = 0; r < R; ++r) {
+        hide(block, i + r, n, scores + (i + r) * block.ld);
+        fill(block, i + r, n, T(0), dp + (i + r) * block.ld);
+        shift[r] = V(stats[r]);
+        inverse[r] = V(stats[block.head.queries + r]);
+        sum[r] = V(T(0));
+      }
+      for (std::int64_t j = 0; j < n; j += W)
+        for (int r = 0; r < R; ++r) {
+          const std::int64_t at = (i + r) * block.ld + j;
+          const V a = Exp2()(multiply_add(load<V>(scores + at), s, shift[r])) * inverse[r];
+          store(a, scores + at);
+          sum[r] = multiply_add(a, load<V>(dp + at), sum[r]);
+        }
+      for (int r = 0; r < R; ++r) sums[i + r] = first_of(sum_of(sum[r]));
+    });
+  }
+
+  /// For one chunk of keys, from A_1, A_2 and dp = dP: first = dS_1, second = dS_2, dp = P.
+  static void derive(const Block& block, std::int64_t p, const T (&sums)[2][kAttentionRows],
+                     T* first, T* second, T* dp) {
     const Head<T>& head = block.head;
     const T s = scale(head);
-    const bool both = head.maps == 2;
-    for (std::int64_t i = 0; i < block.rows;
-         ++i, first += block.ld, second += block.ld, dp += block.ld) {
-      const std::int64_t at = block.first + i, n = hide(block, i, first);
-      const T* const stats = head.stats + at;
-      const V shift(stats[0]), inverse(stats[head.queries]);
-      V r1(T(0)), r2(T(0));
-      for (std::int64_t j = 0; j < n; j += W) {
-        const V a = weight(first + j, V(s), shift) * inverse;
-        r1 = multiply_add(a, load<V>(dp + j), r1);
-        store(a, first + j);
-      }
-      const V sum1(horizontal_sum(r1));
-      if (both) {
-        hide(block, i, second);
-        const V shift2(stats[2 * head.queries]), inverse2(stats[3 * head.queries]);
-        for (std::int64_t j = 0; j < n; j += W) {
-          const V a = weight(second + j, V(s), shift2) * inverse2;
-          r2 = multiply_add(a, load<V>(dp + j), r2);
-          store(a, second + j);
-        }
-        const T total = horizontal_sum(r2), lambda = head.coefficient[at * head.coefficient_step];
-        head.dcoefficient[at] = -static_cast<double>(total);
-        const V sum2(total), less(-lambda), scale2(-lambda * s);
-        for (std::int64_t j = 0; j < n; j += W) {
-          const V a1 = load<V>(first + j), a2 = load<V>(second + j), d = load<V>(dp + j);
-          store(a1 * (d - sum1) * V(s), first + j);
-          store(a2 * (d - sum2) * scale2, second + j);
-          store(multiply_add(a2, less, a1), dp + j);
-        }
-      } else {
-        for (std::int64_t j = 0; j < n; j += W) {
-          const V a = load<V>(first + j);
-          store(a * (load<V>(dp + j) - sum1) * V(s), first + j);
-          store(a, dp + j);
+    by_rows(block, [&](std::int64_t i, std::int64_t n, auto count) {
+      for (int r = 0; r < decltype(count)::value; ++r) {
+        const V sum1(sums[0][i + r]), sum2(sums[1][i + r]);
+        const std::int64_t at = (i + r) * block.ld, end = std::min(p + kChunk, n);
+        if (head.maps == 1) {
+          for (std::int64_t j = at + p; j < at + end; j += W) {
+            const V a = load<V>(first + j);
+            store(a * (load<V>(dp + j) - sum1) * V(s), first + j);
+            store(a, dp + j);
+          }
+        } else {
+          const T lambda = block.coefficient(i + r);
+          for (std::int64_t j = at + p; j < at + end; j += W) {
+            const V a1 = load<V>(first + j), a2 = load<V>(second + j), d = load<V>(dp + j);
+            store(a1 * (d - sum1) * V(s), first + j);
+            store(a2 * (d - sum2) * V(-lambda * s), second + j);
+            store(multiply_add(a2, V(-lambda), a1), dp + j);
+          }
         }
       }
-      for (std::int64_t j = n; j < padded(block.tile_keys(i / kRows * kRows)); ++j) {
-        first[j] = dp[j] = T(0);
-        if (both) second[j] = T(0);
-      }
-    }
+    });
   }
 
   static void backward(const Head<T>& head, std::int64_t begin, std::int64_t end, T* scratch) {
-    const std::int64_t ld = padded(head.keys) + 16, most = attention_rows<T>(head.keys);
-    T* maps[3] = {scratch, scratch + most * ld, scratch + 2 * most * ld};
-    T* free = scratch + 3 * most * ld;
+    const std::int64_t ld = padded(head.keys) + 16, size = kAttentionRows * ld;
+    T* const maps[3] = {scratch, scratch + size, scratch + 2 * size};
+    T* free = scratch + 3 * size;
     const T* keys[2]{};
     Right k[2]{};
     for (int i = 0; i < head.maps; ++i) {
@@ -301,20 +344,31 @@ struct Attention {
       k[i] = right(head.keys, head.depth, head.k[i], free);
     }
     const T* const values = pack_transposed(head.keys, head.width, head.value, free);
-    for (std::int64_t at = begin; at < end; at += most) {
-      const Block block{head, at, std::min(most, end - at), ld};
-      const auto rows = [&](Strided<T> x) {
-        return Strided<T>{x.data + at * x.row, x.row, x.column};
+    for (std::int64_t at = begin; at < end; at += kAttentionRows) {
+      const Block block{head, at, std::min(kAttentionRows, end - at), ld};
+      const auto rows = [&](std::int64_t n, Strided<T> x, T*& to) {
+        return right(block.rows, n, {x.data + at * x.row, x.row, x.column}, to);
       };
-      for (int i = 0; i < head.maps; ++i) scores(block, head.depth, head.q[i], keys[i], maps[i]);
-      scores(block, head.width, head.g, values, maps[2]);
-      derive(block, maps[0], maps[1], maps[2]);
       T* packed = free;
+      Right q[2]{};
+      for (int i = 0; i < head.maps; ++i) q[i] = rows(head.depth, head.q[i], packed);
+      const Right g = rows(head.width, head.g, packed);
+      T sums[2][kAttentionRows];
+      scores(block, head.width, head.g, values, maps[2]);
       for (int i = 0; i < head.maps; ++i) {
-        weigh(block, maps[i], k[i], head.dq[i]);
-        gather(block, maps[i], right(block.rows, head.depth, rows(head.q[i]), packed), head.dk[i]);
+        scores(block, head.depth, head.q[i], keys[i], maps[i]);
+        map_again(block, i, maps[2], maps[i], sums[i]);
       }
-      gather(block, maps[2], right(block.rows, head.width, rows(head.g), packed), head.dvalue);
+      for (std::int64_t i = 0; head.maps == 2 && i < block.rows; ++i)
+        head.dcoefficient[at + i] = -static_cast<double>(sums[1][i]);
+      for (std::int64_t p = 0; p == 0 || p < block.keys(block.rows - 1); p += kChunk) {
+        derive(block, p, sums, maps[0], maps[1], maps[2]);
+        for (int i = 0; i < head.maps; ++i) {
+          weigh(block, p, maps[i], k[i], head.dq[i]);
+          gather(block, p, maps[i], q[i], head.dk[i]);
+        }
+        gather(block, p, maps[2], g, head.dvalue);
+      }
     }
   }
 };

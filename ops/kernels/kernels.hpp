@@ -53,7 +53,7 @@ enum class Unary {
   erf,
   gelu
 };
-inline constexpr int kUnaries = 15;
+inline constexpr int kUnaries = 16;
 
 /// One head of fused attention, ordinary (maps = 1) or differential (maps = 2). All pointers are to
 /// the head's first value; outputs and gradients are dense.
@@ -81,19 +81,14 @@ struct Head {
   double* dcoefficient;  // [Tq]
 };
 
-/// The rows of a head that are worked on at once: their scores stay in the cache where they can.
-template <class T>
-std::int64_t attention_rows(std::int64_t keys) {
-  const std::int64_t fit = (1 << 20) / (3 * (keys + 32) * static_cast<std::int64_t>(sizeof(T)));
-  return std::clamp<std::int64_t>(fit / 16 * 16, 32, 64);
-}
+/// The queries of a head that are worked on at once.
+inline constexpr std::int64_t kAttentionRows = 64;
 
 /// The values of scratch that the passes over a head need.
 template <class T>
 std::int64_t attention_scratch(const Head<T>& head, bool backward) {
   const auto padded = [](std::int64_t n) { return n + 32; };
-  const std::int64_t rows = attention_rows<T>(head.keys);
-  const std::int64_t keys = padded(head.keys), depth = padded(head.depth),
+  const std::int64_t rows = kAttentionRows, keys = padded(head.keys), depth = padded(head.depth),
                      width = padded(head.width);
   if (!backward) return 2 * rows * keys + 2 * depth * keys + keys * width;
   return 3 * rows * keys + 4 * depth * keys + keys * width + rows * (2 * depth + width);

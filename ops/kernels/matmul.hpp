@@ -1,16 +1,27 @@
 // The matrix product of one kind of processor. A block of b is packed into panels, a few vectors
 // wide, that lie dense; tiles of c as high as there are registers for run down the rows of a, along
-// the panels. Each value of c is one chain of multiply-adds from k = 0 on, whatever the tiles: its
-// bits do not depend on them.
+// the panels. Each value of c is a sum of chains of multiply-adds, one for every kDepth of k,
+// whatever the tiles: its bits do not depend on them.
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels.hpp"
 #include "simd.hpp"
 
 namespace xtape::detail {
 namespace {
+
+template <class Use, int... I>
+void each_of(std::integer_sequence<int, I...>, const Use& use) {
+  (use(std::integral_constant<int, I>()), ...);
+}
+/// Calls use for the numbers below N, as types: an array that only they index lives in registers.
+template <int N, class Use>
+void each(const Use& use) {
+  each_of(std::make_integer_sequence<int, N>(), use);
+}
 
 template <class T, class Isa>
 struct Product {
@@ -31,22 +42,23 @@ struct Product {
   template <int R, int N>
   static void tile(std::int64_t k, Strided<T> a, const T* b, std::int64_t b_row, T* c,
                    std::int64_t c_row, bool begin) {
-    // Where c is not in the cache, it comes while the products are computed.
+    // Where c is not in the cache, it comes while the products are computed, and is needed last.
     for (int i = 0; i < R; ++i)
       for (int j = 0; j < N; ++j) prefetch_to_write(c + i * c_row + j * W);
-    V sum[R][N];
-    for (int i = 0; i < R; ++i)
-      for (int j = 0; j < N; ++j) sum[i][j] = begin ? V(T(0)) : load<V>(c + i * c_row + j * W);
+    V sum[R * N];
+    each<R * N>([&](auto at) { sum[at] = V(T(0)); });
     for (std::int64_t p = 0; p < k; ++p, b += b_row, a.data += a.column) {
       V right[N];
-      for (int j = 0; j < N; ++j) right[j] = load<V>(b + j * W);
-      for (int i = 0; i < R; ++i) {
+      each<N>([&](auto j) { right[j] = load<V>(b + j * W); });
+      each<R>([&](auto i) {
         const V left(a.data[i * a.row]);
-        for (int j = 0; j < N; ++j) sum[i][j] = multiply_add(left, right[j], sum[i][j]);
-      }
+        each<N>([&](auto j) { sum[i * N + j] = multiply_add(left, right[j], sum[i * N + j]); });
+      });
     }
-    for (int i = 0; i < R; ++i)
-      for (int j = 0; j < N; ++j) store(sum[i][j], c + i * c_row + j * W);
+    each<R * N>([&](auto at) {
+      T* const to = c + at / N * c_row + at % N * W;
+      store(begin ? sum[at] : load<V>(to) + sum[at], to);
+    });
   }
 
   /// The tile of m <= R rows whose width is that of its panel, or less: then by way of a buffer.

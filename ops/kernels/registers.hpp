@@ -15,6 +15,7 @@ namespace xtape::detail {
 namespace {
 
 // least, greatest: y where either is NaN. on ARM: NaN.
+// swapped: values that lie kApart (1, 2, ... half of the width) from one another change places.
 // widened_sum: the first half of float values plus the second, in double.
 #ifdef XTAPE_REGISTERS_X86
 #define XTAPE_LEAST_GREATEST(Register, prefix, suffix)                                  \
@@ -23,6 +24,14 @@ namespace {
 
 XTAPE_LEAST_GREATEST(__m128, _mm, ps)
 XTAPE_LEAST_GREATEST(__m128d, _mm, pd)
+template <int kApart>
+__m128 swapped(__m128 x) {
+  return _mm_shuffle_ps(x, x, kApart == 1 ? 0xB1 : 0x4E);
+}
+template <int kApart>
+__m128d swapped(__m128d x) {
+  return _mm_shuffle_pd(x, x, 1);
+}
 inline __m128d widened_sum(__m128 x) {
   return _mm_add_pd(_mm_cvtps_pd(x), _mm_cvtps_pd(_mm_movehl_ps(x, x)));
 }
@@ -50,6 +59,15 @@ inline __m128 times_in_double(__m128 x, __m128d f) {
 #ifdef __AVX__
 XTAPE_LEAST_GREATEST(__m256, _mm256, ps)
 XTAPE_LEAST_GREATEST(__m256d, _mm256, pd)
+template <int kApart>
+__m256 swapped(__m256 x) {
+  return kApart == 4 ? _mm256_permute2f128_ps(x, x, 1)
+                     : _mm256_permute_ps(x, kApart == 1 ? 0xB1 : 0x4E);
+}
+template <int kApart>
+__m256d swapped(__m256d x) {
+  return kApart == 2 ? _mm256_permute2f128_pd(x, x, 1) : _mm256_permute_pd(x, 0x5);
+}
 inline __m256d widened_sum(__m256 x) {
   return _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(x)),
                        _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)));
@@ -58,6 +76,16 @@ inline __m256d widened_sum(__m256 x) {
 #ifdef __AVX512F__
 XTAPE_LEAST_GREATEST(__m512, _mm512, ps)
 XTAPE_LEAST_GREATEST(__m512d, _mm512, pd)
+template <int kApart>
+__m512 swapped(__m512 x) {
+  return kApart >= 4 ? _mm512_shuffle_f32x4(x, x, kApart == 4 ? 0xB1 : 0x4E)
+                     : _mm512_permute_ps(x, kApart == 1 ? 0xB1 : 0x4E);
+}
+template <int kApart>
+__m512d swapped(__m512d x) {
+  return kApart >= 2 ? _mm512_shuffle_f64x2(x, x, kApart == 2 ? 0xB1 : 0x4E)
+                     : _mm512_permute_pd(x, 0x55);
+}
 inline __m512d widened_sum(__m512 x) {
   return _mm512_add_pd(_mm512_cvtps_pd(_mm512_castps512_ps256(x)),
                        _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)));
@@ -91,6 +119,14 @@ inline float32x4_t least(float32x4_t x, float32x4_t y) { return vminq_f32(x, y);
 inline float64x2_t least(float64x2_t x, float64x2_t y) { return vminq_f64(x, y); }
 inline float32x4_t greatest(float32x4_t x, float32x4_t y) { return vmaxq_f32(x, y); }
 inline float64x2_t greatest(float64x2_t x, float64x2_t y) { return vmaxq_f64(x, y); }
+template <int kApart>
+float32x4_t swapped(float32x4_t x) {
+  return kApart == 1 ? vrev64q_f32(x) : vextq_f32(x, x, 2);
+}
+template <int kApart>
+float64x2_t swapped(float64x2_t x) {
+  return vextq_f64(x, x, 1);
+}
 inline float64x2_t widened_sum(float32x4_t x) {
   return vaddq_f64(vcvt_f64_f32(vget_low_f32(x)), vcvt_high_f64_f32(x));
 }

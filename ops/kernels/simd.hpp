@@ -81,6 +81,31 @@ xsimd::batch<T, Isa> larger(xsimd::batch<T, Isa> x, xsimd::batch<T, Isa> y) {
   return greatest(Register<V>(x), Register<V>(y));
 }
 
+/// f of all values of a vector, in every place of the result. f(x, y) is f(y, x).
+template <int kApart = 1, class V, class F>
+V folded(V v, const F& f) {
+  if constexpr (kApart < kWidth<V>)
+    return folded<2 * kApart>(f(v, V(swapped<kApart>(Register<V>(v)))), f);
+  else
+    return v;
+}
+template <class V>
+V sum_of(V v) {
+  return folded(v, [](V x, V y) { return x + y; });
+}
+template <class V>
+V largest_of(V v) {
+  return folded(v, [](V x, V y) { return larger(x, y); });
+}
+
+/// A vector's first value.
+template <class V>
+typename V::value_type first_of(V v) {
+  typename V::value_type values[kWidth<V>];
+  store(v, values);
+  return values[0];
+}
+
 /// The bits of each value as a whole number, and back.
 template <class T>
 using Bits = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;

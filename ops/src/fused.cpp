@@ -91,13 +91,17 @@ double nanoseconds(const Head<T>& head, std::int64_t heads, double flops) {
   return per_head * static_cast<double>(heads) / 64;
 }
 
+/// The blocks of queries that kernels work on.
+template <class T>
+std::int64_t blocks_of(const Head<T>& head) {
+  return (head.queries + kAttentionRows - 1) / kAttentionRows;
+}
+
 /// Cuts each head's queries into about `wanted / heads` parts, which do not depend on the number of
 /// threads: their sums would.
 template <class T>
 std::int64_t parts_of(const Head<T>& head, std::int64_t heads, std::int64_t wanted) {
-  const std::int64_t rows = attention_rows<T>(head.keys);
-  return std::clamp<std::int64_t>(wanted / std::max<std::int64_t>(1, heads), 1,
-                                  std::max<std::int64_t>(1, (head.queries + rows - 1) / rows));
+  return std::clamp<std::int64_t>(wanted / std::max<std::int64_t>(1, heads), 1, blocks_of(head));
 }
 
 /// Calls use(b, h, part, begin, end, scratch) for each part of each head, in threads.
@@ -112,11 +116,11 @@ void for_each_part(const Call<T>& call, std::int64_t parts, bool backward, doubl
   const std::int64_t needed = attention_scratch(any, backward);
   const std::int64_t jobs = heads * parts;
   const auto scratch = fresh<T>(to_dims({needed * threads_for(jobs, work)}, "attention"));
-  const std::int64_t rows = attention_rows<T>(any.keys), blocks = (any.queries + rows - 1) / rows;
+  const std::int64_t blocks = blocks_of(any);
   parallel(jobs, work, [&](std::int64_t job) {
     const std::int64_t at = job / parts, part = job % parts;
-    use(at / shape[1], at % shape[1], part, blocks * part / parts * rows,
-        std::min(any.queries, blocks * (part + 1) / parts * rows),
+    use(at / shape[1], at % shape[1], part, blocks * part / parts * kAttentionRows,
+        std::min(any.queries, blocks * (part + 1) / parts * kAttentionRows),
         scratch.data + needed * this_thread());
   });
 }

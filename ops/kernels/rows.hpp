@@ -50,16 +50,6 @@ void over(std::int64_t n, const Use& use) {
   if (i < n) use(i, Few<V>{n - i});
 }
 
-/// f of all values of a vector, by halves.
-template <class V, class F>
-typename V::value_type fold(V v, const F& f) {
-  typename V::value_type values[kWidth<V>];
-  store(v, values);
-  for (std::int64_t half = kWidth<V> / 2; half > 0; half /= 2)
-    for (std::int64_t i = 0; i < half; ++i) values[i] = f(values[i], values[i + half]);
-  return values[0];
-}
-
 /// A sum of vectors, in double.
 template <class V>
 class Sum {
@@ -72,9 +62,7 @@ class Sum {
     else
       sum_ = sum_ + Wide(widened_sum(Register<V>(v)));
   }
-  double total() const {
-    return fold(sum_, [](double x, double y) { return x + y; });
-  }
+  double total() const { return first_of(sum_of(sum_)); }
 
  private:
   Wide sum_ = Wide(0.0);
@@ -110,7 +98,7 @@ struct Rows {
   static T shift(std::int64_t n, const T* x) {
     V most(-kInf);
     over<V>(n, [&](std::int64_t i, auto how) { most = larger(how.read(x + i, -kInf), most); });
-    const T largest = fold(most, [](T a, T b) { return a > b ? a : b; });
+    const T largest = first_of(largest_of(most));
     return largest == -kInf ? T(0) : largest;
   }
 

@@ -74,16 +74,6 @@ double normal_quantile(double p) noexcept {
 
 }  // namespace
 
-// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
-std::uint64_t Random::next() noexcept {
-  std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-double Random::uniform() noexcept { return static_cast<double>(next() >> 11) * 0x1p-53; }
-
 double Random::normal() noexcept {
   // The middle of one of 2^52 equal parts: never 0 or 1.
   return normal_quantile((static_cast<double>(next() >> 12) + 0.5) * 0x1p-52);

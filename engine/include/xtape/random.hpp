@@ -23,7 +23,7 @@ class XTAPE_API Random {
   Tensor<T> uniform(const Shape& shape, double low = 0, double high = 1);
 
   /// One draw from [0, 1), a multiple of 2^-53.
-  double uniform() noexcept;
+  double uniform() noexcept { return static_cast<double>(next() >> 11) * 0x1p-53; }
   /// One draw from the standard normal distribution.
   double normal() noexcept;
   /// One draw from 0, 1, ..., count - 1. Throws: std::invalid_argument for count < 1.
@@ -32,7 +32,13 @@ class XTAPE_API Random {
   std::uint64_t state() const noexcept { return state_; }
 
  private:
-  std::uint64_t next() noexcept;
+  // Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+  std::uint64_t next() noexcept {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
   std::uint64_t state_;
 };
 

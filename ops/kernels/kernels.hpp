@@ -134,6 +134,22 @@ struct Kernels {
   double (*cross_entropy)(std::int64_t n, const T* x, std::int64_t target);
   /// dx = chain(g, softmax(x) - onehot(target))
   void (*cross_entropy_pullback)(std::int64_t n, const T* x, std::int64_t target, T g, T* dx);
+
+  /// y = c r gain + bias, r = (mean c^2 + epsilon)^(-1/2), where c = x - mean x when centred, else
+  /// x. gain and bias may be null; n > 0.
+  void (*norm)(std::int64_t n, const T* x, bool centred, const T* gain, const T* bias,
+               double epsilon, T* y);
+  /// dx = r (h - mean h - c r^2 mean(h c)), h = g gain, without mean h when not centred; 0 where g
+  /// is 0 all over. dgain += chain(g, c r), dbias += g, unless null.
+  void (*norm_pullback)(std::int64_t n, const T* g, const T* x, bool centred, const T* gain,
+                        double epsilon, T* dx, double* dgain, double* dbias);
+
+  // Of n values each.
+
+  /// y = silu(gate) up
+  void (*swiglu)(std::int64_t n, const T* gate, const T* up, T* y);
+  /// dgate = chain(chain(g, up), silu'(gate)), dup = chain(g, silu(gate))
+  void (*swiglu_pullback)(std::int64_t n, const T* g, const T* gate, const T* up, T* dgate, T* dup);
 };
 
 /// The fastest kernels that this processor can run, or those that the environment's XTAPE_ISA

@@ -17,6 +17,7 @@ namespace {
 // least, greatest: y where either is NaN. on ARM: NaN.
 // swapped: values that lie kApart (1, 2, ... half of the width) from one another change places.
 // widened_sum: the first half of float values plus the second, in double.
+// widened_products: the products of the first halves plus those of the second, which are exact.
 #ifdef XTAPE_REGISTERS_X86
 #define XTAPE_LEAST_GREATEST(Register, prefix, suffix)                                  \
   inline Register least(Register x, Register y) { return prefix##_min_##suffix(x, y); } \
@@ -34,6 +35,11 @@ __m128d swapped(__m128d x) {
 }
 inline __m128d widened_sum(__m128 x) {
   return _mm_add_pd(_mm_cvtps_pd(x), _mm_cvtps_pd(_mm_movehl_ps(x, x)));
+}
+inline __m128d widened_products(__m128 x, __m128 y) {
+  return _mm_add_pd(
+      _mm_mul_pd(_mm_cvtps_pd(x), _mm_cvtps_pd(y)),
+      _mm_mul_pd(_mm_cvtps_pd(_mm_movehl_ps(x, x)), _mm_cvtps_pd(_mm_movehl_ps(y, y))));
 }
 // Four rows of four values, or two of two, step apart, become columns of `to`.
 inline void transpose_block(const float* from, std::int64_t step, float* to, std::int64_t to_step) {
@@ -72,6 +78,12 @@ inline __m256d widened_sum(__m256 x) {
   return _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(x)),
                        _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)));
 }
+inline __m256d widened_products(__m256 x, __m256 y) {
+  return _mm256_add_pd(_mm256_mul_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(x)),
+                                     _mm256_cvtps_pd(_mm256_castps256_ps128(y))),
+                       _mm256_mul_pd(_mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)),
+                                     _mm256_cvtps_pd(_mm256_extractf128_ps(y, 1))));
+}
 #endif
 #ifdef __AVX512F__
 XTAPE_LEAST_GREATEST(__m512, _mm512, ps)
@@ -89,6 +101,12 @@ __m512d swapped(__m512d x) {
 inline __m512d widened_sum(__m512 x) {
   return _mm512_add_pd(_mm512_cvtps_pd(_mm512_castps512_ps256(x)),
                        _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)));
+}
+inline __m512d widened_products(__m512 x, __m512 y) {
+  return _mm512_fmadd_pd(_mm512_cvtps_pd(_mm512_castps512_ps256(x)),
+                         _mm512_cvtps_pd(_mm512_castps512_ps256(y)),
+                         _mm512_mul_pd(_mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)),
+                                       _mm512_cvtps_pd(_mm512_extractf32x8_ps(y, 1))));
 }
 // xsimd 8.1 rounds twice.
 inline __m512 fused(__m512 x, __m512 y, __m512 z) { return _mm512_fmadd_ps(x, y, z); }
@@ -129,6 +147,10 @@ float64x2_t swapped(float64x2_t x) {
 }
 inline float64x2_t widened_sum(float32x4_t x) {
   return vaddq_f64(vcvt_f64_f32(vget_low_f32(x)), vcvt_high_f64_f32(x));
+}
+inline float64x2_t widened_products(float32x4_t x, float32x4_t y) {
+  return vfmaq_f64(vmulq_f64(vcvt_high_f64_f32(x), vcvt_high_f64_f32(y)),
+                   vcvt_f64_f32(vget_low_f32(x)), vcvt_f64_f32(vget_low_f32(y)));
 }
 #endif
 

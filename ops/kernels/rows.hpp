@@ -23,6 +23,7 @@ struct Whole {
   void write(V v, T* to) const {
     store(v, to);
   }
+  V only(V v) const { return v; }
 };
 template <class V>
 struct Few {
@@ -39,6 +40,12 @@ struct Few {
     T values[kWidth<V>];
     store(v, values);
     for (std::int64_t i = 0; i < count; ++i) to[i] = values[i];
+  }
+  /// v, with zeros behind those few.
+  V only(V v) const {
+    typename V::value_type values[kWidth<V>];
+    store(v, values);
+    return read(values, typename V::value_type(0));
   }
 };
 
@@ -61,6 +68,12 @@ class Sum {
       sum_ = sum_ + v;
     else
       sum_ = sum_ + Wide(widened_sum(Register<V>(v)));
+  }
+  void add_products(V x, V y) {
+    if constexpr (std::is_same_v<V, Wide>)
+      sum_ = multiply_add(x, y, sum_);
+    else
+      sum_ = sum_ + Wide(widened_products(Register<V>(x), Register<V>(y)));
   }
   double total() const { return first_of(sum_of(sum_)); }
 

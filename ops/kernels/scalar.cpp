@@ -189,6 +189,68 @@ void cross_entropy_pullback(std::int64_t n, const T* x, std::int64_t target, T g
   for (std::int64_t i = 0; i < n; ++i) dx[i] = Chain<T>()(g, dx[i]);
 }
 
+/// A row's mean, 0 unless centred, and what its values are multiplied by.
+struct Moments {
+  double mean, inverse;
+};
+template <class T>
+Moments moments(std::int64_t n, const T* x, bool centred, double epsilon) {
+  const double count = static_cast<double>(n);
+  double sum = 0, squares = 0;
+  for (std::int64_t i = 0; centred && i < n; ++i) sum += static_cast<double>(x[i]);
+  const double mean = sum / count;
+  for (std::int64_t i = 0; i < n; ++i) squares += std::pow(static_cast<double>(x[i]) - mean, 2);
+  return {mean, 1 / std::sqrt(squares / count + epsilon)};
+}
+
+template <class T>
+void norm(std::int64_t n, const T* x, bool centred, const T* gain, const T* bias, double epsilon,
+          T* y) {
+  const auto [mean, inverse] = moments(n, x, centred, epsilon);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T v = static_cast<T>((static_cast<double>(x[i]) - mean) * inverse);
+    y[i] = (gain ? v * gain[i] : v) + (bias ? bias[i] : T(0));
+  }
+}
+
+template <class T>
+void norm_pullback(std::int64_t n, const T* g, const T* x, bool centred, const T* gain,
+                   double epsilon, T* dx, double* dgain, double* dbias) {
+  std::fill_n(dx, n, T(0));
+  if (std::all_of(g, g + n, [](T v) { return v == 0; })) return;
+  const auto [mean, inverse] = moments(n, x, centred, epsilon);
+  const auto h = [&](std::int64_t i) { return static_cast<double>(gain ? g[i] * gain[i] : g[i]); };
+  const auto unit = [&, m = mean, r = inverse](std::int64_t i) {
+    return (static_cast<double>(x[i]) - m) * r;
+  };
+  double sum = 0, along = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    sum += centred ? h(i) : 0;
+    along += h(i) * unit(i);
+    if (dgain) dgain[i] += Chain<double>()(static_cast<double>(g[i]), unit(i));
+    if (dbias) dbias[i] += static_cast<double>(g[i]);
+  }
+  const double count = static_cast<double>(n);
+  for (std::int64_t i = 0; i < n; ++i)
+    dx[i] = static_cast<T>(inverse * (h(i) - sum / count - unit(i) * (along / count)));
+}
+
+template <class T>
+void swiglu(std::int64_t n, const T* gate, const T* up, T* y) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = silu(gate[i]) * up[i];
+}
+
+template <class T>
+void swiglu_pullback(std::int64_t n, const T* g, const T* gate, const T* up, T* dgate, T* dup) {
+  const Chain<T> chain;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T x = gate[i], s = sigmoid(x);
+    const T slope = std::isinf(x) ? s : s * (1 + x * (1 - s));  // x (1 - s) is 0 there, not NaN
+    dgate[i] = chain(chain(g[i], up[i]), slope);
+    dup[i] = chain(g[i], silu(x));
+  }
+}
+
 template <class T>
 constexpr Kernels<T> kTable{
     "scalar",
@@ -207,7 +269,11 @@ constexpr Kernels<T> kTable{
     log_softmax<T>,
     log_softmax_pullback<T>,
     cross_entropy<T>,
-    cross_entropy_pullback<T>};
+    cross_entropy_pullback<T>,
+    norm<T>,
+    norm_pullback<T>,
+    swiglu<T>,
+    swiglu_pullback<T>};
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include "attention.hpp"
 #include "functions.hpp"
 #include "isas.hpp"
+#include "layers.hpp"
 #include "log.hpp"
 #include "matmul.hpp"
 #include "rows.hpp"
@@ -97,6 +98,7 @@ template <class T, class Isa>
 Kernels<T> table(const char* name) {
   using V = Vector<T, Isa>;
   using R = Rows<T, Isa>;
+  using L = Layers<T, Isa>;
   const auto plain = [](Unary f) { return scalar_table<T>().unary[static_cast<int>(f)]; };
   return {name,
           Product<T, Isa>::multiply,
@@ -112,7 +114,11 @@ Kernels<T> table(const char* name) {
           R::log_softmax,
           R::log_softmax_pullback,
           R::cross_entropy,
-          R::cross_entropy_pullback};
+          R::cross_entropy_pullback,
+          L::norm,
+          L::norm_pullback,
+          L::swiglu,
+          L::swiglu_pullback};
 }
 
 template <class Isa>

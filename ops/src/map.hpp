@@ -63,6 +63,13 @@ Array<E> dense(const Body<E>& x) {
                        });
 }
 
+/// x as a constant whose rows along its last axis have no gaps.
+template <class T>
+Tensor<T> dense_rows(const Tensor<T>& x) {
+  const Body<T>& b = *x.raw();
+  return b.strides[b.shape.rank() - 1] == 1 ? stop_gradient(x) : Tensor<T>(dense(b));
+}
+
 /// f of n pairs of values that lie some steps apart.
 template <class R, class A, class B, class F>
 void zip_row(std::int64_t n, const A* a, std::int64_t a_step, const B* b, std::int64_t b_step,

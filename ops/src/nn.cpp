@@ -10,8 +10,8 @@
 #include <xtape/record.hpp>
 
 #include "kernels.hpp"
+#include "map.hpp"
 #include "rows.hpp"
-#include "storage.hpp"
 
 namespace xtape {
 
@@ -31,13 +31,6 @@ void check_logits(const Tensor<T>& logits) {
                                       "is required.");
 }
 
-/// logits with each position's classes without gaps.
-template <class T>
-Tensor<T> dense_rows(const Tensor<T>& logits) {
-  const Tensor<T> x = stop_gradient(logits);
-  return x.raw()->strides[x.rank() - 1] == 1 ? x : contiguous(x);
-}
-
 /// Calls use(i, row) for each position i of dense rows, by several threads.
 template <class T, class Use>
 void for_each_position(const Tensor<T>& x, const Use& use) {
@@ -53,7 +46,7 @@ void for_each_position(const Tensor<T>& x, const Use& use) {
 /// -mean log_softmax(logits)[targets]
 template <class T>
 double mean_of_losses(const Tensor<T>& logits, const std::vector<std::int64_t>& targets) {
-  const Tensor<T> x = dense_rows(logits);
+  const Tensor<T> x = detail::dense_rows(logits);
   const std::int64_t classes = x.dim(-1);
   std::vector<double> losses(targets.size());
   for_each_position(x, [&, &kernels = detail::kernels<T>()](std::int64_t i, const T* row) {
@@ -68,7 +61,7 @@ double mean_of_losses(const Tensor<T>& logits, const std::vector<std::int64_t>& 
 /// dx = g (softmax(logits) - onehot(targets))
 template <class T>
 Tensor<T> slopes_of_losses(const Tensor<T>& logits, const Index& targets, T g) {
-  const Tensor<T> x = dense_rows(logits);
+  const Tensor<T> x = detail::dense_rows(logits);
   const std::int64_t classes = x.dim(-1);
   const std::vector<std::int64_t> wanted = targets.values();
   auto [out, data] = detail::fresh<T>(x.raw()->shape);

@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 # A row for each docstring with a Formula:, in the order of the headers.
 table() {
   printf '| op | value | gradient |\n| --- | --- | --- |\n'
-  for group in elementwise compare reduce shape linalg nn attention fused; do
+  for group in elementwise compare reduce shape linalg nn layers attention fused; do
     awk -v scope="$([ $group = fused ] && echo fused::)" '
       /^\/\/\/ *Formula: / { sub(/^\/\/\/ *Formula: /, ""); formula = $0; open = 1; next }
       /^\/\/\/ [A-Z][a-z]*:/ { open = 0 }

@@ -18,7 +18,7 @@ done
 
 compile() {  # the flags of CMakeLists.txt
   local source objects=()
-  for source in "$root"/ops/kernels/*.cpp "$root"/tests/{,attention_}kernels.cpp; do
+  for source in "$root"/ops/kernels/*.cpp "$root"/tests/{,attention_,layer_}kernels.cpp; do
     "$cxx" -std=c++17 -O3 -ffp-contract=off -Wall -Wextra -Wpedantic -Wconversion -Werror \
       -isystem "$work" -I "$root/ops/kernels" -c "$source" -o "$work/$(basename "$source").o" || return
     objects+=("$work/$(basename "$source").o")

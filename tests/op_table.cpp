@@ -32,7 +32,7 @@ const Rows& rows() {
   static const Rows all = [] {
     Rows result;
     for (const auto part : {elementwise_rows, compare_rows, reduce_rows, shape_rows, arrange_rows,
-                            linalg_rows, nn_rows, attention_rows})
+                            linalg_rows, nn_rows, layer_rows, attention_rows})
       for (Row& row : part()) result.push_back(std::move(row));
     return result;
   }();

@@ -86,6 +86,7 @@ Rows shape_rows();
 Rows arrange_rows();  // of shape.hpp too
 Rows linalg_rows();
 Rows nn_rows();
+Rows layer_rows();
 Rows attention_rows();
 
 /// Random inputs for one sample of a row. They are float numbers, so that both types compute from

@@ -10,6 +10,7 @@
 #include <xtape/ops/compare.hpp>
 #include <xtape/ops/elementwise.hpp>
 #include <xtape/ops/fused.hpp>
+#include <xtape/ops/layers.hpp>
 #include <xtape/ops/linalg.hpp>
 #include <xtape/ops/nn.hpp>
 #include <xtape/ops/reduce.hpp>

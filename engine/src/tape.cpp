@@ -59,6 +59,13 @@ Tensors<T> Tape<T>::variable(const Tensors<T>& xs) {
 }
 
 template <class T>
+Parameters<T> Tape<T>::variable(const Parameters<T>& model) {
+  Parameters<T> result;
+  for (const Parameter<T>& p : model) result.push_back({p.name, variable(p.value, p.name)});
+  return result;
+}
+
+template <class T>
 Tensors<T> Tape<T>::sweep(const char* op, In<T> target, const Tensor<T>* seed,
                           const Request<T>& request, bool consume) {
   return run_sweep(state(op), op, target, seed, request, consume);

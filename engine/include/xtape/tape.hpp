@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <xtape/parameters.hpp>
 #include <xtape/tensor.hpp>
 
 namespace xtape {
@@ -68,7 +69,8 @@ struct Sweep {
 
 namespace detail {
 
-/// What the arguments after a target ask for: variables, alone or in a vector, and at last a sweep.
+/// What the arguments after a target ask for: variables, alone, in a vector or as a model's
+/// parameters, and at last a sweep.
 template <class T>
 struct Request {
   template <class... Args>
@@ -77,6 +79,9 @@ struct Request {
   }
   void take(const Tensor<T>& x) { wrt.push_back(x); }
   void take(const std::vector<Tensor<T>>& xs) { wrt.insert(wrt.end(), xs.begin(), xs.end()); }
+  void take(const Parameters<T>& model) {
+    for (const Parameter<T>& p : model) wrt.push_back(p.value);
+  }
   void take(const Sweep<T>& s) { sweep = s; }
 
   std::vector<Tensor<T>> wrt;
@@ -86,10 +91,11 @@ struct Request {
 template <class T, class Arg>
 inline constexpr bool is_tensor = std::is_base_of_v<Tensor<T>, Arg>;
 template <class T, class Arg>
-inline constexpr bool is_list = std::is_same_v<Arg, std::vector<Tensor<T>>>;
+inline constexpr bool is_list =
+    std::is_same_v<Arg, std::vector<Tensor<T>>> || std::is_same_v<Arg, Parameters<T>>;
 
 /// Gradients in the form that the arguments were given in: one Tensor for one, else a std::array;
-/// a std::vector for a std::vector.
+/// a std::vector for a std::vector or a model's parameters.
 template <class T, class... Args>
 auto answer(std::vector<Tensor<T>> gradients) {
   constexpr std::size_t count = (std::size_t{0} + ... + std::size_t{is_tensor<T, Args>});
@@ -120,18 +126,20 @@ class XTAPE_API Tape {
   /// Throws: std::logic_error when x stands on another living tape (its derivative would be lost).
   Tensor<T> variable(const Tensor<T>& x, const std::string& name = {});
   std::vector<Tensor<T>> variable(const std::vector<Tensor<T>>& xs);
-  /// Replaces each tensor, or each vector of tensors, by a variable with its value.
+  Parameters<T> variable(const Parameters<T>& model);
+  /// Replaces each tensor, vector of tensors, or model by variables with its values; a model's have
+  /// its names.
   template <class... X>
   void watch(X&... x) {
     ((x = variable(x)), ...);
   }
 
   /// The gradient of a one-element target with respect to lines of this tape, each in its
-  /// variable's shape: of one variable a Tensor, of several a std::array, of a std::vector a
-  /// std::vector. The last argument may be `Record::yes` or a Sweep. A target that never was on a
-  /// tape, or does not depend on a variable, gives zeros.
-  /// Throws: std::invalid_argument when the target has more than one element (see vjp);
-  /// std::logic_error when a variable never was on this tape, or the tape of either has ended.
+  /// variable's shape: of one variable a Tensor, of several a std::array, of a std::vector or a
+  /// model's parameters a std::vector. The last argument may be `Record::yes` or a Sweep. A target
+  /// that never was on a tape, or does not depend on a variable, gives zeros. Throws:
+  /// std::invalid_argument when the target has more than one element (see vjp); std::logic_error
+  /// when a variable never was on this tape, or the tape of either has ended.
   template <class... Args>
   auto gradient(In<T> target, const Args&... args) & {
     return detail::answer<T, Args...>(

@@ -15,6 +15,7 @@
 #include <xtape/ops/nn.hpp>
 #include <xtape/ops/reduce.hpp>
 #include <xtape/ops/shape.hpp>
+#include <xtape/parameters.hpp>
 #include <xtape/print.hpp>
 #include <xtape/random.hpp>
 #include <xtape/record.hpp>

@@ -13,6 +13,7 @@
 #include <xtape/ops/layers.hpp>
 #include <xtape/ops/linalg.hpp>
 #include <xtape/ops/nn.hpp>
+#include <xtape/ops/optim.hpp>
 #include <xtape/ops/reduce.hpp>
 #include <xtape/ops/shape.hpp>
 #include <xtape/parameters.hpp>

@@ -107,21 +107,6 @@ class HeaderParser {
   std::string_view rest_;
 };
 
-/// The number of values, or nothing when the axes are too many, or the lengths overflow when
-/// multiplied: those of 0 left out, since strides are made of the others.
-std::optional<std::int64_t> count(const Shape& shape) {
-  if (shape.size() > static_cast<std::size_t>(kMaxRank)) return {};
-  std::int64_t n = 1;
-  bool empty = false;
-  for (std::int64_t length : shape) {
-    empty = empty || length == 0;
-    if (length == 0) continue;
-    if (n > std::numeric_limits<std::int64_t>::max() / 16 / length) return {};
-    n *= length;
-  }
-  return empty ? 0 : n;
-}
-
 /// A shape as Python writes a tuple.
 std::string tuple(const Shape& shape) {
   std::string text;
@@ -167,7 +152,7 @@ Tensor<T> load_npy(const std::string& path) {
   if (header->type != type_code<T>())
     refuse("holds values of type '" + header->type + "': '" + std::string(type_code<T>()) +
            "' is required for Tensor<" + (sizeof(T) == sizeof(float) ? "float" : "double") + ">.");
-  const std::optional<std::int64_t> size = count(header->shape);
+  const std::optional<std::int64_t> size = detail::count_of(header->shape);
   if (!size) refuse("has shape " + to_string(header->shape) + ": too many axes or values.");
   const std::uintmax_t expected = static_cast<std::uintmax_t>(*size) * sizeof(T);
   if (bytes - before - length != expected)

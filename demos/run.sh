@@ -8,7 +8,8 @@ if [ $# -gt 0 ] && [ ! -f "$root/demos/$1.cpp" ]; then
   fail "There is no demo '$1'; the demos: ${names//.cpp/}"
 fi
 
-install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev libcli11-dev gnuplot-nox
+install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev nlohmann-json3-dev libcli11-dev \
+  gnuplot-nox
 check_tools cmake ninja "${CXX:-c++}" gnuplot
 build release -DXTAPE_BUILD_TESTS=OFF -DXTAPE_BUILD_BENCH=OFF
 

@@ -27,7 +27,7 @@ installed() {
   local config flags
   quietly cmake --install "$2" --prefix made && mv made "$1" &&
     project find_package "tree-$1" -DCMAKE_PREFIX_PATH="$work/$1" \
-      -DCMAKE_DISABLE_FIND_PACKAGE_{xtl,xtensor,xsimd}=ON || return
+      -DCMAKE_DISABLE_FIND_PACKAGE_{xtl,xtensor,xsimd,nlohmann_json}=ON || return
   command -v pkg-config >/dev/null || return 0
   config=$(dirname "$(find "$work/$1" -name xtape.pc)")
   flags=$(PKG_CONFIG_PATH=$config pkg-config --cflags --libs xtape) || return

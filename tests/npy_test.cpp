@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -19,6 +18,7 @@
 namespace {
 
 using namespace xtape;
+using test::bytes_of;
 using test::Folder;
 using test::npy;
 
@@ -36,14 +36,6 @@ std::string refusal(const std::string& bytes) {
 std::string dict(const std::string& shape, const std::string& order = "False",
                  const std::string& type = "'<f8'") {
   return "{'descr': " + type + ", 'fortran_order': " + order + ", 'shape': " + shape + ", }";
-}
-
-/// The bytes of numbers.
-template <class T>
-std::string data(const std::vector<T>& values) {
-  std::string bytes(values.size() * sizeof(T), '\0');
-  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
 }
 
 template <class T>
@@ -96,7 +88,7 @@ TEST_CASE("the bytes of a file are those of version 1 of the format") {
   const std::string header = dict("(2, 1)", "False", "'<f4'");
   CHECK(test::read(folder.file("x.npy")) == std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header +
                                                 std::string(117 - header.size(), ' ') + "\n" +
-                                                data<float>({1.5f, -2}));
+                                                bytes_of<float>({1.5f, -2}));
 }
 
 TEST_CASE("what stands at the path is replaced, and a variable is read as a constant") {
@@ -113,19 +105,19 @@ TEST_CASE("what stands at the path is replaced, and a variable is read as a cons
 TEST_CASE("all three versions of the header are read, and its keys in any order") {
   const std::vector<double> values{1, 2, 3};
   for (const int version : {1, 2, 3})
-    CHECK(load<double>(npy(dict("(3,)"), data(values), version)).values() == values);
+    CHECK(load<double>(npy(dict("(3,)"), bytes_of(values), version)).values() == values);
   for (const char* header :
        {"{\"shape\":(3,),\"descr\":\"<f8\",\"fortran_order\":False}\n",
         "{'fortran_order': False, 'shape': (3), 'descr': '<f8', }",
         "  { 'descr' : '<f8' , 'shape' : ( 3 , ) , 'fortran_order' : False } "})
-    CHECK(load<double>(npy(header, data(values))).values() == values);
-  CHECK(load<double>(npy(dict("()"), data<double>({7}))).shape() == Shape{});
+    CHECK(load<double>(npy(header, bytes_of(values))).values() == values);
+  CHECK(load<double>(npy(dict("()"), bytes_of<double>({7}))).shape() == Shape{});
 }
 
 TEST_CASE_TEMPLATE("Fortran order is read as the same array", T, float, double) {
   const std::string type = sizeof(T) == sizeof(float) ? "'<f4'" : "'<f8'";
   const auto read = [&](const char* shape, const std::vector<T>& values) {
-    return load<T>(npy(dict(shape, "True", type), data(values)));
+    return load<T>(npy(dict(shape, "True", type), bytes_of(values)));
   };
   const Tensor<T> x = read("(2, 3)", {1, 4, 2, 5, 3, 6});
   CHECK(x.shape() == Shape{2, 3});
@@ -146,14 +138,14 @@ TEST_CASE("a file that is none of NumPy's is refused") {
   CHECK(refusal("\x93NUMPY\x01") == none);
   CHECK(refusal("PK\x03\x04 and so on, as in a .npz file") == none);
   CHECK(refusal(std::string(1000, '\0')) == none);
-  CHECK(refusal(npy(dict("(1,)"), data<double>({1}), 0)) ==
+  CHECK(refusal(npy(dict("(1,)"), bytes_of<double>({1}), 0)) ==
         "has version 0 of the format: 1 to 3 can be read.");
-  CHECK(refusal(npy(dict("(1,)"), data<double>({1}), 4)) ==
+  CHECK(refusal(npy(dict("(1,)"), bytes_of<double>({1}), 4)) ==
         "has version 4 of the format: 1 to 3 can be read.");
 }
 
 TEST_CASE("a header longer than its file is refused") {
-  const std::string whole = npy(dict("(1,)"), data<double>({1}));
+  const std::string whole = npy(dict("(1,)"), bytes_of<double>({1}));
   CHECK(refusal(whole.substr(0, 40)) == "says that its header has 118 bytes, but the file has 40.");
   CHECK(refusal(std::string("\x93NUMPY\x01\x00\xff\xff", 10)) ==
         "says that its header has 65535 bytes, but the file has 10.");
@@ -169,7 +161,7 @@ TEST_CASE("a header of more than 64 KiB is refused") {
     text.resize(length, ' ');
     std::string bytes("\x93NUMPY\x02\x00", 8);
     for (const int shift : {0, 8, 16, 24}) bytes += static_cast<char>(length >> shift & 255u);
-    return bytes + text + data<double>({1});
+    return bytes + text + bytes_of<double>({1});
   };
   CHECK(load<double>(of_length(65536)).values() == std::vector<double>{1});
   CHECK(refusal(of_length(65537)) == "has a header of 65537 bytes: at most 65536 can be read.");
@@ -189,12 +181,12 @@ TEST_CASE("a header that is not the dictionary of the three keys is refused") {
         "{'descr': '<f8', 'fortran_order': 0, 'shape': (1,)}",
         "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}"}) {
     CAPTURE(header);
-    CHECK(refusal(npy(header, data<double>({1}))) == kUnreadable);
+    CHECK(refusal(npy(header, bytes_of<double>({1}))) == kUnreadable);
   }
   for (const char* shape : {"1", "[1]", "(1", "(,)", "(1,,)", "(1 1)", "(-1,)", "(1.0,)", "(None,)",
                             "(99999999999999999999,)", "('1',)"}) {
     CAPTURE(shape);
-    CHECK(refusal(npy(dict(shape), data<double>({1}))) == kUnreadable);
+    CHECK(refusal(npy(dict(shape), bytes_of<double>({1}))) == kUnreadable);
   }
 }
 
@@ -209,13 +201,13 @@ TEST_CASE("a header that ends anywhere too early is refused") {
 }
 
 TEST_CASE("values of another type or byte order are refused") {
-  CHECK(refusal(npy(dict("(1,)", "False", "'<f4'"), data<float>({1}))) ==
+  CHECK(refusal(npy(dict("(1,)", "False", "'<f4'"), bytes_of<float>({1}))) ==
         "holds values of type '<f4': '<f8' is required for Tensor<double>.");
-  CHECK(refusal<float>(npy(dict("(1,)"), data<double>({1}))) ==
+  CHECK(refusal<float>(npy(dict("(1,)"), bytes_of<double>({1}))) ==
         "holds values of type '<f8': '<f4' is required for Tensor<float>.");
   for (const std::string& type :
        std::vector<std::string>{">f8", "<i8", "|b1", "<f2", "<c16", "|O", "", "f8"})
-    CHECK(refusal(npy(dict("(1,)", "False", "'" + type + "'"), data<double>({1}))) ==
+    CHECK(refusal(npy(dict("(1,)", "False", "'" + type + "'"), bytes_of<double>({1}))) ==
           "holds values of type '" + type + "': '<f8' is required for Tensor<double>.");
 }
 
@@ -226,7 +218,7 @@ TEST_CASE("a file with fewer or more values than its shape is refused") {
   CHECK(of_size(31) == "has 31 bytes of values: shape [2, 2] needs 32.");
   CHECK(of_size(0) == "has 0 bytes of values: shape [2, 2] needs 32.");
   CHECK(of_size(33) == "has 33 bytes of values: shape [2, 2] needs 32.");
-  CHECK(refusal(npy(dict("(0,)"), data<double>({1}))) ==
+  CHECK(refusal(npy(dict("(0,)"), bytes_of<double>({1}))) ==
         "has 8 bytes of values: shape [0] needs 0.");
 }
 
@@ -257,10 +249,10 @@ TEST_CASE("nothing is allocated on a header's word") {
   };
   // A buffer of the stream is the largest there is.
   constexpr std::size_t kLittle = 64 * 1024;
-  CHECK(largest(npy(dict("(1048576, 1048576)"), data<double>({1}))) < kLittle);
-  CHECK(largest(npy(dict("(1000000,)"), data<double>({1}))) < kLittle);
-  CHECK(largest(npy(dict("(1000000,)", "True"), data<double>({1}))) < kLittle);
-  CHECK(largest(npy(dict("(576460752303423487,)"), data<double>({1}))) < kLittle);
+  CHECK(largest(npy(dict("(1048576, 1048576)"), bytes_of<double>({1}))) < kLittle);
+  CHECK(largest(npy(dict("(1000000,)"), bytes_of<double>({1}))) < kLittle);
+  CHECK(largest(npy(dict("(1000000,)", "True"), bytes_of<double>({1}))) < kLittle);
+  CHECK(largest(npy(dict("(576460752303423487,)"), bytes_of<double>({1}))) < kLittle);
   CHECK(largest(std::string("\x93NUMPY\x02\x00\x00\x00\x00\xf0", 12) + "{") < kLittle);
   // And the test would notice.
   const test::Allocations allocations;

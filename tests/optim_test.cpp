@@ -77,12 +77,12 @@ void check_against(Optimiser optimiser, const Plain& plain, std::size_t decayed_
 
 TEST_CASE_TEMPLATE("AdamW is the algorithm of its paper, value by value", T, float, double) {
   const AdamWOptions usual, other{1e-3, 0.8, 0.95, 1e-3, 0.3};
-  AdamWOptions all = other, none = other;
-  all.decayed_rank = 0;
+  AdamWOptions every = other, none = other;
+  every.decayed_rank = 0;
   none.decayed_rank = 9;
   check_against<T>(AdamW<T>(), PlainAdamW{usual});
   check_against<T>(AdamW<T>(other), PlainAdamW{other});
-  check_against<T>(AdamW<T>(all), PlainAdamW{all}, 0);
+  check_against<T>(AdamW<T>(every), PlainAdamW{every}, 0);
   check_against<T>(AdamW<T>(none), PlainAdamW{none}, 9);
 }
 

@@ -14,6 +14,17 @@ esac
 install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev libcli11-dev gnuplot-nox \
   doctest-dev nlohmann-json3-dev libbenchmark-dev pkg-config
 python3 -c 'import numpy' 2>/dev/null || install python3-numpy
+# The Python package safetensors, in an environment of its own; where pip cannot bring it, its test is
+# skipped.
+has_safetensors() { "$1" -c 'import numpy, safetensors.numpy' 2>/dev/null; }
+bring_safetensors() {
+  python3 -m venv "$root/build/python" &&
+    "$root/build/python/bin/python" -m pip install numpy safetensors
+}
+if ! has_safetensors python3 && ! has_safetensors "$root/build/python/bin/python"; then
+  python3 -c 'import ensurepip, venv' 2>/dev/null || install python3-venv
+  stage "pip install safetensors" bring_safetensors || true
+fi
 compiler=${CXX:-c++}
 case $preset in
   clang | tsan)

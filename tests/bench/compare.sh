@@ -72,7 +72,7 @@ run() {
 [ -z "$help" ] || { run --help; exit; }
 run --check-only "${options[@]}" || exit  # what is wrong with the options, before a build
 
-install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev
+install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev nlohmann-json3-dev
 check_tools cmake "${CXX:-c++}"
 stage "configure" cmake -G Ninja -S "$root" -B "$root/build/bench" \
   -DCMAKE_BUILD_TYPE=Release -DXTAPE_BUILD_TESTS=OFF -DXTAPE_BUILD_DEMOS=OFF || exit

@@ -88,4 +88,11 @@ std::string npy(std::string header, const std::string& data, int version) {
   return start + header + data;
 }
 
+std::string safetensors(const std::string& header, const std::string& data) {
+  std::string length;
+  for (std::size_t i = 0, rest = header.size(); i < 8; ++i, rest /= 256)
+    length += static_cast<char>(rest % 256);
+  return length + header + data;
+}
+
 }  // namespace xtape::test

@@ -1,6 +1,7 @@
-// Files for tests: a folder that goes away, and the bytes of a .npy file.
+// Files for tests: a folder that goes away, and the bytes of files.
 #pragma once
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -47,5 +48,16 @@ void write(const std::string& path, const std::string& bytes);
 
 /// A .npy file of a header's text, which spaces fill up to a multiple of 64 bytes, and data.
 std::string npy(std::string header, const std::string& data, int version = 1);
+
+/// A safetensors file of a header's text and data.
+std::string safetensors(const std::string& header, const std::string& data);
+
+/// The bytes of numbers.
+template <class T>
+std::string bytes_of(const std::vector<T>& values) {
+  std::string bytes(values.size() * sizeof(T), '\0');
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
 
 }  // namespace xtape::test

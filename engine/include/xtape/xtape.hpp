@@ -20,6 +20,7 @@
 #include <xtape/print.hpp>
 #include <xtape/random.hpp>
 #include <xtape/record.hpp>
+#include <xtape/safetensors.hpp>
 #include <xtape/tape.hpp>
 #include <xtape/tensor.hpp>
 #include <xtape/threads.hpp>

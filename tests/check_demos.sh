@@ -63,6 +63,17 @@ for words in '%2: f64[3] = mul(%1:w, %0:x)' 'dy/dx = [-1, 2, -1]' 'dy/dw = [-2, 
   grep -qF "$words" stdout || wrong "first_steps does not print '$words'"
 done
 
+# own_model
+"$bin/own_model" >stdout || wrong "own_model: exit code $?"
+awk '/^step/ { loss[$2] = $4 } END { exit !(loss["0:"] > 0.3 && loss["999:"] < 0.01) }' stdout ||
+  wrong "own_model does not learn:" "$(cat stdout)"
+grep -qx 'own_model.safetensors: 97 numbers after 1000 steps, the same model when loaded again' stdout ||
+  wrong "own_model does not say that it loaded what it saved"
+[ -s own_model.safetensors ] || wrong "own_model saved nothing"
+"$bin/own_model" deep.safetensors >/dev/null && cmp own_model.safetensors deep.safetensors ||
+  wrong "own_model saves another model when run again"
+refused 'nowhere/x: cannot be created' own_model nowhere/x
+
 # char_attention
 for _ in {1..40}; do echo 'Grüße, 10 € für dich 😀!'; done >text
 short=(--text text --steps 4 --every 2 --context 8 --batch 2 --width 16 --sample 30)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The README's table of ops is what the headers say, and its op from outside is the one that the
-# consumer test compiles. --fix writes both anew.
+# The README's table of ops is what the headers say, its op from outside is the one that the consumer
+# test compiles, and its model is the demo. --fix writes all anew.
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 # A row for each docstring with a Formula:, in the order of the headers.
@@ -32,10 +32,17 @@ example() {
   echo '```'
 }
 
+model() {
+  echo '```c++'
+  cat demos/own_model.cpp
+  echo '```'
+}
+
 new=$(mktemp) && trap 'rm -f "$new"' EXIT
-awk -v table="$(table | sed 's/\\/\\\\/g')" -v example="$(example)" '
+awk -v table="$(table | sed 's/\\/\\\\/g')" -v example="$(example)" -v model="$(model | sed 's/\\/\\\\/g')" '
   /^<!-- ops:/ { print; print table; skip = 1; next }
   /^<!-- op:/ { print; print example; skip = 1; next }
+  /^<!-- model:/ { print; print model; skip = 1; next }
   /^<!-- end -->/ { skip = 0 }
   !skip { print }
 ' README.md >"$new"

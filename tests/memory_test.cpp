@@ -12,6 +12,7 @@
 
 #include "support/allocations.hpp"
 #include "support/close.hpp"
+#include "support/sanitizers.hpp"
 
 #ifndef _WIN32
 #include <sys/wait.h>
@@ -23,12 +24,7 @@ namespace {
 using namespace xtape;
 
 // Under a sanitizer all memory goes back to the system.
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED
+#ifdef SANITIZED
 constexpr bool kRecycles = false;
 #else
 constexpr bool kRecycles = true;

@@ -237,13 +237,14 @@ TEST_CASE("weights that cannot be written whole leave the old file, and no tempo
 #ifdef __linux__
 TEST_CASE("a saved file is on the disk before it has its name, and then its folder") {
   const Folder folder;
-  const std::string path = folder.file("x.safetensors");
+  const std::string real = std::filesystem::canonical(folder.path()).string();
+  const std::string path = real + "/x.safetensors";
   synced.clear();
   save_safetensors<double>(path, {{"x", 1}});
   REQUIRE(synced.size() == 2);
   CHECK(synced[0].substr(0, path.size() + 1) == path + ".");
   CHECK(synced[0].substr(synced[0].size() - 4) == ".tmp");
-  CHECK(synced[1] == folder.path());
+  CHECK(synced[1] == real);
 }
 #endif
 

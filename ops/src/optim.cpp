@@ -71,10 +71,10 @@ void prepare(const Layout& layout, const Parameters<T>& model, Parameters<T>& st
         continue;
       }
       const Parameter<T>& found = state[next++];
-      if (found.name != name || found.value.shape() != p.value.shape())
-        fail(layout.op, "\"", p.name, "\" of shape ", p.value.shape(), ", where the state has \"",
-             found.name, "\" of shape ", found.value.shape(),
-             ": the model must be that of the steps before.");
+      const Dims &shape = p.value.raw()->shape, &before = found.value.raw()->shape;
+      if (found.name != name || before != shape)
+        fail(layout.op, "\"", p.name, "\" of shape ", shape, ", where the state has \"", found.name,
+             "\" of shape ", before, ": the model must be that of the steps before.");
     }
 }
 

@@ -19,7 +19,8 @@
 namespace xtape {
 
 /// Scales all gradients by one factor, so that the norm of all their values together is max_norm at
-/// most; returns the norm before. One that is not finite is returned, and changes nothing.
+/// most; returns the norm before. One that is not finite is returned, and changes nothing. (PyTorch
+/// adds 1e-6 to the norm that it divides by.)
 /// Throws: std::invalid_argument for a max_norm that is not above 0.
 /// Not an op: it is computed off every tape.
 /// Source: Pascanu, Mikolov and Bengio, "On the difficulty of training recurrent neural networks",

@@ -200,7 +200,7 @@ double warmup_cosine(std::int64_t step, double peak, std::int64_t warmup, std::i
   if (!(floor_fraction >= 0 && floor_fraction <= 1))
     fail("warmup_cosine", "floor_fraction ", floor_fraction, ": a number from 0 to 1 is required.");
   if (step < warmup) return peak * static_cast<double>(step + 1) / static_cast<double>(warmup);
-  if (step + 1 >= total) return peak * floor_fraction;
+  if (step >= total) return peak * floor_fraction;
   constexpr double kPi = 3.14159265358979323846;
   const double done = static_cast<double>(step + 1 - warmup) / static_cast<double>(total - warmup);
   return peak * (floor_fraction + (1 - floor_fraction) * 0.5 * (1 + std::cos(kPi * done)));

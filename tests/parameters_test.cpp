@@ -45,6 +45,10 @@ TEST_CASE("a name that is not there is refused with the one that is most like it
   CHECK(refusal("W") == expected("W", "w"));
   CHECK(refusal("") == expected("", "w"));
   CHECK(refusal("scael") == expected("scael", "scale"));
+  model = {{"blocks.0.wk", 1}, {"blocks.0.wq", 2}, {"blocks.1.wq", 3}};
+  CHECK(refusal("block.1.wq") == expected("block.1.wq", "blocks.1.wq"));
+  CHECK(refusal("blocks.0.wQ") == expected("blocks.0.wQ", "blocks.0.wk"));  // the first of two
+  CHECK(refusal("blocks.2.wq") == expected("blocks.2.wq", "blocks.0.wq"));
   model.clear();
   CHECK(refusal("w") == "[at] no parameter is named \"w\": the list is empty.");
 }

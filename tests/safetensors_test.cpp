@@ -134,6 +134,14 @@ TEST_CASE(
   CHECK(read.values[1].value.shape() == Shape{2, 1});
   CHECK(read.values[1].value.values() == std::vector<float>{8, 9});
   CHECK(read.metadata == Metadata{{"format", "pt"}});
+  // Where the header has it last, an empty tensor is still before what begins at its place.
+  const SafeTensors<float> empty =
+      load<float>(R"({"w":{"dtype":"F32","shape":[],"data_offsets":[0,4]},)"
+                  R"("none":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}})",
+                  bytes_of<float>({7}));
+  REQUIRE(empty.values.size() == 2);
+  CHECK(empty.values[0].name == "none");
+  CHECK(empty.values[1].value.item() == 7);
   CHECK(load<float>(R"({"\u0061\ud83d\ude00":{"dtype":"F32","shape":[],"data_offsets":[0,4]}})",
                     bytes_of<float>({7}))
             .values[0]

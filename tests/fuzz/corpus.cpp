@@ -1,4 +1,4 @@
-// Feeds every file of the folders that are given to a fuzzer's target: its corpus as a test.
+// Feeds every file below the folders that are given to a fuzzer's target: its corpus as a test.
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 int main(int argc, char** argv) {
   int files = 0;
   for (int i = 1; i < argc; ++i)
-    for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[i])) {
+      if (!entry.is_regular_file()) continue;
       std::cout << entry.path().string() << std::endl;  // the last, should the target end all
       std::ifstream in(entry.path(), std::ios::binary);
       const std::string bytes(std::istreambuf_iterator<char>(in), {});

@@ -38,11 +38,12 @@ double growth(std::int64_t n, F&& f) {
 constexpr double kLinear = 32;
 
 /// Bytes that the heap has given out, but for memory that is kept for later tensors; 0 where that
-/// cannot be asked (a leak checker counts there).
+/// cannot be asked (a leak checker has a heap of its own, and counts there).
 std::size_t heap_in_use() {
 #if defined(__GLIBC__)
   const auto info = mallinfo2();
-  return info.uordblks + info.hblkhd - cached_bytes();
+  const std::size_t given = info.uordblks + info.hblkhd, cached = cached_bytes();
+  return given > cached ? given - cached : 0;
 #else
   return 0;
 #endif

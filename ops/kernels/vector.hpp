@@ -1,6 +1,8 @@
 // The table for one kind of processor, from kernels that are written once for all.
 #pragma once
 
+#include <type_traits>
+
 #include "attention.hpp"
 #include "functions.hpp"
 #include "isas.hpp"
@@ -13,11 +15,33 @@
 namespace xtape::detail {
 namespace {
 
+/// Calls run with what reads V at i of two operands that are rows (step 1) or one number (step 0).
+template <class V, class T, class Run>
+void read_by(const T* a, std::int64_t a_step, const T* b, std::int64_t b_step, const Run& run) {
+  const auto row = [](const T* from) {
+    return [=](std::int64_t i) {
+      if constexpr (std::is_same_v<V, T>)
+        return from[i];
+      else
+        return load<V>(from + i);
+    };
+  };
+  const auto same = [](T value) { return [v = V(value)](std::int64_t) { return v; }; };
+  if (a_step == 1 && b_step == 1)
+    run(row(a), row(b));
+  else if (a_step == 1)
+    run(row(a), same(*b));
+  else if (b_step == 1)
+    run(same(*a), row(b));
+  else
+    run(same(*a), same(*b));
+}
+
 /// F of operands that are rows (step 1) or one number (step 0).
 template <class V, class F, class T>
 void apply(std::int64_t n, const T* a, std::int64_t a_step, const T* b, std::int64_t b_step, T* y) {
-  const F f;
-  const auto run = [&](auto left, auto right) {
+  if (n == 0) return;
+  read_by<V>(a, a_step, b, b_step, [=, f = F()](auto left, auto right) {
     std::int64_t i = 0;
     for (; i + kWidth<V> <= n; i += kWidth<V>) store(f(left(i), right(i)), y + i);
     if (i == n) return;
@@ -29,18 +53,7 @@ void apply(std::int64_t n, const T* a, std::int64_t a_step, const T* b, std::int
     }
     store(f(load<V>(x), load<V>(z)), x);
     for (std::int64_t j = i; j < n; ++j) y[j] = x[j - i];
-  };
-  const auto row = [](const T* from) { return [=](std::int64_t i) { return load<V>(from + i); }; };
-  const auto same = [](T value) { return [v = V(value)](std::int64_t) { return v; }; };
-  if (n == 0) return;
-  if (a_step == 1 && b_step == 1)
-    run(row(a), row(b));
-  else if (a_step == 1)
-    run(row(a), same(*b));
-  else if (b_step == 1)
-    run(same(*a), row(b));
-  else
-    run(same(*a), same(*b));
+  });
 }
 
 /// A choice between operands that are rows (step 1) or one number (step 0): a loop that the
@@ -50,23 +63,13 @@ void select(std::int64_t n, const bool* which, const T* a, std::int64_t a_step, 
             std::int64_t b_step, T* y) {
   static_assert(sizeof(bool) == 1);
   const auto* choice = reinterpret_cast<const unsigned char*>(which);  // GCC has no vectors of bool
-  const auto run = [=](auto left, auto right) {
+  if (n == 0) return;
+  read_by<T>(a, a_step, b, b_step, [=](auto left, auto right) {
     for (std::int64_t i = 0; i < n; ++i) {
       const T x = left(i), z = right(i);
       y[i] = choice[i] != 0 ? x : z;
     }
-  };
-  const auto row = [](const T* from) { return [=](std::int64_t i) { return from[i]; }; };
-  const auto same = [](T value) { return [=](std::int64_t) { return value; }; };
-  if (n == 0) return;
-  if (a_step == 1 && b_step == 1)
-    run(row(a), row(b));
-  else if (a_step == 1)
-    run(row(a), same(*b));
-  else if (b_step == 1)
-    run(same(*a), row(b));
-  else
-    run(same(*a), same(*b));
+  });
 }
 
 /// F of each value. The last vector overlaps the one before it; it is read first, as y may be x.

@@ -7,7 +7,6 @@
 #include <xtape/ops/elementwise.hpp>
 
 #include "map.hpp"
-#include "unary.hpp"
 
 namespace xtape {
 

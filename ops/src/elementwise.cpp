@@ -6,7 +6,6 @@
 #include <xtape/ops/compare.hpp>
 
 #include "map.hpp"
-#include "unary.hpp"
 
 namespace xtape {
 

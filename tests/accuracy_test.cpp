@@ -79,7 +79,9 @@ TEST_CASE("functions of a float keep their bounds in ulp over all its range") {
 }
 
 TEST_CASE("functions of a double keep their bounds in ulp over all its range") {
-  if (std::numeric_limits<long double>::digits <= std::numeric_limits<double>::digits) return;
+  // Not where long double has no more digits: with MSVC, and under valgrind, which hides them.
+  volatile long double small = std::numeric_limits<double>::epsilon() / 4;
+  if (1 + small == 1) return;
   check_errors<double, long double>(edges<double>());
   std::mt19937_64 random(3);
   std::vector<double> x;

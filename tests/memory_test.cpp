@@ -93,7 +93,9 @@ TEST_CASE("a buffer is at most a quarter larger than its values") {
 }
 
 TEST_CASE("values begin at a cache line, of large tensors at a page") {
-  for (std::size_t bytes = 36; bytes < 3 * kMiB; bytes += bytes / 8 / 4 * 4) {
+  std::vector<std::size_t> sizes{4092, 4096, 4100};
+  for (std::size_t bytes = 36; bytes < 3 * kMiB; bytes += bytes / 8 / 4 * 4) sizes.push_back(bytes);
+  for (const std::size_t bytes : sizes) {
     const auto x = tensor(bytes), y = x + 1, z = x * y;
     for (const auto& each : {x, y, z}) {
       CAPTURE(bytes);

@@ -141,6 +141,11 @@ TEST_CASE("normal draws have the mean and the deviation that were asked for") {
   CHECK(std::abs(m.variance - 4) < 0.0895);
 }
 
+TEST_CASE("draws without a spread are all the mean") {
+  CHECK(Random(1).normal<double>({3}, 5, 0).values() == std::vector<double>{5, 5, 5});
+  CHECK(Random(1).uniform<double>({3}, 5, 5).values() == std::vector<double>{5, 5, 5});
+}
+
 TEST_CASE("normal draws fall into equal parts of the distribution equally often") {
   Random random(7);
   const std::array<double, 3> quartiles{-0.6744897501960817, 0, 0.6744897501960817};

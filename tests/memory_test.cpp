@@ -214,6 +214,21 @@ TEST_CASE("memory that is handed out is overwritten when tests ask for it") {
   detail::poison_memory(false);
 }
 
+TEST_CASE("a fused gradient has a few more copies of its operands at most, for many heads too") {
+  const FreshCache cache;
+  const int before = num_threads();
+  set_num_threads(1);
+  constexpr std::size_t operand = 16 * 512 * 16 * sizeof(float);
+  {
+    const auto x = Random(1).normal<float>({1, 16, 512, 16});
+    grad([](const auto& v) { return sum(fused::attention(v, v, v)); })(x);
+  }
+  set_num_threads(before);
+  // x, the value, its cotangent, three gradients and their sum, and the scratch of one thread,
+  // which is as large as two more. An accumulator for each block of 64 queries would be 14 more.
+  CHECK(cached_bytes() <= 14 * operand);
+}
+
 // A sanitizer's own allocator may hang in a process forked while others allocate.
 #if !defined(_WIN32) && !defined(SANITIZED)
 TEST_CASE("a process that forks while others allocate has a cache that works") {

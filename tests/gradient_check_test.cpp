@@ -151,6 +151,16 @@ TEST_CASE("an analytic gradient is compared where it is given") {
   CHECK(report.message.find(", the analytic VJP ") != std::string::npos);
 }
 
+TEST_CASE("an analytic gradient is compared relative to its largest value") {
+  const auto f = [](const auto& x) { return 1e-3 * x[0]; };
+  GradientCheck<double> options;
+  options.analytic_tolerance = 1e-6;
+  options.analytic = [](const Tensors<double>&, In<double> g) {
+    return Tensors<double>{1e-3 * (1 + 1e-5) * g};
+  };
+  CHECK(!check_gradients<double>(f, {Tensor<double>(2)}, options).ok);
+}
+
 TEST_CASE("an analytic gradient of the wrong number or shape throws") {
   const auto f = [](const auto& x) { return x[0] * x[1]; };
   const Tensors<double> at{Tensor<double>{2, 3}, Tensor<double>{5, 7}};

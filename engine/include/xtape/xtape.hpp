@@ -24,3 +24,4 @@
 #include <xtape/tape.hpp>
 #include <xtape/tensor.hpp>
 #include <xtape/threads.hpp>
+#include <xtape/trace.hpp>

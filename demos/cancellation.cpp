@@ -44,8 +44,8 @@ Tensor<double> gain(const Tensor<double>& o, const Tensor<double>& v) {
 double largest(const Tensor<double>& x) { return std::sqrt(max(square(x)).item()); }
 
 Response respond(const Maps& m, double lambda, const Tensor<double>& signal,
-                 const Tensor<double>& offset) {
-  Tape<double> tape;
+                 const Tensor<double>& offset, const std::string& trace_file = {}) {
+  Tape<double> tape(trace_file.empty() ? Keep::needed : Keep::values);
   const auto coefficient = tape.variable(lambda, "lambda");
   const auto output = [&](const Tensor<double>& values) {
     return differential_attention(m.q1, m.k1, m.q2, m.k2, values, coefficient, false);
@@ -61,6 +61,7 @@ Response respond(const Maps& m, double lambda, const Tensor<double>& signal,
   r.offset_error = largest(change - (1 - lambda) * offset);
   r.signal_gain = signal_gain.item();
   r.slope = tape.gradient(signal_gain, coefficient).item();
+  demo::write_trace(trace_file, tape, signal_gain, "The signal's gain in differential attention");
   // dlambda = -sum(G * (A2 V)), and here G = s / sum(s s).
   r.slope_formula = -gain(attention(m.q2, m.k2, values, false), signal).item();
   return r;
@@ -124,7 +125,7 @@ void write_files(const std::vector<Row>& rows, const std::filesystem::path& fold
   std::printf("chart: %s\n", (folder / "cancellation.svg").string().c_str());
 }
 
-int compare(const std::string& folder) {
+int compare(const std::string& folder, const std::string& trace_file) {
   const Tensor<double> signal{1, -2, 0.5, 3};  // the value of token 1; the others' are zero
   const Tensor<double> offset{10, -4, 7, 1};   // added to every value
 
@@ -144,6 +145,7 @@ int compare(const std::string& folder) {
 
   std::printf("        gain of a shared offset     gain of the signal     its slope in lambda\n");
   std::printf("lambda   maps differ  the same     differ   the same      differ   the same\n");
+  if (!trace_file.empty()) respond(differ, 0.5, signal, offset, trace_file);
   double error = 0, slope_error = 0;
   for (const auto& [lambda, d, s] : rows) {
     std::printf("%6.1f   %11.4f  %8.4f    %7.4f    %7.4f     %7.4f    %7.4f\n", lambda,
@@ -167,8 +169,9 @@ int compare(const std::string& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string folder = "out";
+  std::string folder = "out", trace_file;
   CLI::App app("Shows what the subtraction in differential attention cancels.", "cancellation");
   app.add_option("--out", folder, "Folder for the table and the chart")->capture_default_str();
-  return demo::run(app, argc, argv, [&] { return compare(folder); });
+  demo::add_trace_option(app, trace_file);
+  return demo::run(app, argc, argv, [&] { return compare(folder, trace_file); });
 }

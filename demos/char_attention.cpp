@@ -7,6 +7,7 @@
 // made from primitive ops, and the losses are the same but for rounding.
 // Source: Ye et al., Differential Transformer, section 2 (ICLR 2025)
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -22,7 +23,7 @@ using namespace xtape;
 namespace {
 
 struct Options {
-  std::string text = "/usr/share/common-licenses/GPL-3";
+  std::string text = "/usr/share/common-licenses/GPL-3", trace_file;
   std::int64_t steps = 1500, batch = 16, context = 32, width = 64, heads = 2;
   std::int64_t every = 100, sample = 300;
   double rate = 8e-3, decay = 0.3, temperature = 0.7;
@@ -62,6 +63,12 @@ struct Model {
     return {&embedding, &position,  &q1,        &k1,        &q2,        &k2, &value, &gain,
             &output,    &lambda_q1, &lambda_k1, &lambda_q2, &lambda_k2, &up, &down,  &unembedding};
   }
+
+  /// As weights() orders them.
+  static constexpr std::array kNames{"embedding", "position",  "q1",        "k1",
+                                     "q2",        "k2",        "value",     "gain",
+                                     "output",    "lambda_q1", "lambda_k1", "lambda_q2",
+                                     "lambda_k2", "up",        "down",      "unembedding"};
 
   Tensor<float> lambda() const {
     return differential_lambda(lambda_q1, lambda_k1, lambda_q2, lambda_k2, lambda_init(1));
@@ -172,6 +179,17 @@ double train_step(Model& model, Adam& adam, const Windows& batch, double rate, d
   return value;
 }
 
+/// The loss of one window, as a page that steps through its tape.
+void write_trace(const std::string& file, const Model& model, const Windows& window) {
+  if (file.empty()) return;
+  Tape<float> tape(Keep::values);
+  Model on_tape = model;
+  const auto weights = on_tape.weights();
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    *weights[i] = tape.variable(*weights[i], Model::kNames[i]);
+  demo::write_trace(file, tape, loss_of(on_tape, window), "A character model's loss");
+}
+
 /// The loss on a text that was not trained on: at most 256 windows, spread evenly, without overlap.
 double validate(const Model& model, const std::vector<std::int64_t>& text, std::int64_t context) {
   const std::int64_t whole = (static_cast<std::int64_t>(text.size()) - 1) / context;
@@ -272,6 +290,7 @@ int train_and_sample(const Options& o) {
   std::printf("\nvalidation %.3f, unigram entropy %.3f: %.3f bits per character less, in %.0f s\n",
               found, text.entropy, text.entropy - found, now() - start);
   std::printf("lambda %.3f\n", static_cast<double>(model.lambda().item()));
+  write_trace(o.trace_file, model, Windows(validation, {0}, o.context));
   const std::vector<std::int64_t> prompt(validation.begin(), validation.begin() + o.context);
   std::printf("\nThe model goes on from %s\n", text.spell(prompt).c_str());
   std::printf("----\n%s\n----\n", text.spell(sample(model, prompt, o, random)).c_str());
@@ -283,6 +302,7 @@ int train_and_sample(const Options& o) {
 int main(int argc, char** argv) {
   Options o;
   CLI::App app("Trains a character model with differential attention.", "char_attention");
+  demo::add_trace_option(app, o.trace_file);
   app.option_defaults()->always_capture_default();
   const auto count = CLI::Range(std::int64_t{1}, std::int64_t{1} << 20);
   app.add_option("--text", o.text, "Text to learn, in UTF-8: the last tenth is for validation");

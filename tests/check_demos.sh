@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The demos as a user meets them: their figures, files, exit codes and error lines.
 # XTAPE_BIN_DIR is the folder with their programs.
+demos=$(cd "$(dirname "${BASH_SOURCE[0]}")/../demos" && pwd) || exit
 bin=$(cd "${XTAPE_BIN_DIR:?the folder with the demos}" && pwd) || exit
 work=$(mktemp -d) || exit
 trap 'rm -rf "$work"' EXIT
@@ -130,5 +131,19 @@ if [ -w /dev/full ]; then
 fi
 "$bin/char_attention" --text text --context 8 --width 16 --rate 10 --decay 10 >stdout 2>stderr
 [ $? -eq 1 ] && grep -q 'no longer finite' stderr || wrong "char_attention trains on NaN"
+
+# Every demo writes a page that steps through a tape of it.
+traces() {  # traces PROGRAM ARGS...
+  "$bin/$1" "${@:2}" --trace "$1.html" >stdout || wrong "$1 --trace: exit code $?"
+  grep -q '<html' "$1.html" && grep -q '"gradient"' "$1.html" || wrong "$1 --trace: no page of a tape"
+}
+traces first_steps
+traces cancellation
+traces char_attention "${short[@]}"
+refused 'cannot write no/folder' first_steps --trace no/folder
+for source in "$demos"/*.cpp; do
+  name=$(basename "$source" .cpp)
+  [ -e "$name.html" ] || wrong "no test of $name --trace"
+done
 
 exit $failed

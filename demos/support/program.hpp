@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <xtape/trace.hpp>
 
 #ifdef _WIN32
 #include <io.h>
@@ -84,6 +85,18 @@ inline void write_file(const std::filesystem::path& path, const std::string& tex
   std::error_code error;
   std::filesystem::rename(unfinished, path, error);
   if (error) throw UserError("cannot write " + path.string() + ": " + error.message());
+}
+
+/// --trace FILE
+inline void add_trace_option(CLI::App& app, std::string& file) {
+  app.add_option("--trace", file, "File for a page that steps through a tape of this program");
+}
+
+/// Writes the page of a tape, where one was asked for.
+template <class T>
+void write_trace(const std::string& file, xtape::Tape<T>& tape, const xtape::Tensor<T>& target,
+                 const std::string& title) {
+  if (!file.empty()) write_file(file, xtape::trace(tape, target, title));
 }
 
 }  // namespace demo

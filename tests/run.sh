@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # ./tests/run.sh                    installs what is missing, builds, runs the whole suite (release)
-# ./tests/run.sh PRESET             the same for debug, asan, tsan or clang
+# ./tests/run.sh PRESET             the same for debug, asan, tsan or clang; for wasm the op table under node
 # ./tests/run.sh PRESET ARGS...     with arguments for ctest: ./tests/run.sh release -R softmax
 . "$(dirname "${BASH_SOURCE[0]}")/support/setup.sh"
 
 preset=release
 case ${1-} in
-  release | debug | asan | tsan | clang) preset=$1 && shift ;;
+  release | debug | asan | tsan | clang | wasm) preset=$1 && shift ;;
   '' | -*) ;;
-  *) fail "There is no preset '$1'; the presets: release debug asan tsan clang" ;;
+  *) fail "There is no preset '$1'; the presets: release debug asan tsan clang wasm" ;;
 esac
 
 install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev libcli11-dev gnuplot-nox \
@@ -33,6 +33,10 @@ case $preset in
     # In a package of its own on Debian, with the compiler on some Ubuntus.
     [ -e "$("$compiler" -print-file-name=libclang_rt.tsan-"$(uname -m)".a 2>/dev/null)" ] ||
       install libclang-rt-14-dev
+    ;;
+  wasm)
+    compiler=em++
+    install emscripten nodejs
     ;;
 esac
 check_tools cmake ninja "$compiler"

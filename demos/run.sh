@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # ./demos/run.sh              installs what is missing, builds, runs cancellation and char_attention
 # ./demos/run.sh NAME ARGS... the same for one demo and its arguments
+# ./demos/run.sh pages        makes pages to open in a browser, and says where they are
 . "$(dirname "${BASH_SOURCE[0]}")/../tests/support/setup.sh"
 
-if [ $# -gt 0 ] && [ ! -f "$root/demos/$1.cpp" ]; then
+if [ $# -gt 0 ] && [ "$1" != pages ] && [ ! -f "$root/demos/$1.cpp" ]; then
   names=$(cd "$root/demos" && printf '%s ' *.cpp)
-  fail "There is no demo '$1'; the demos: ${names//.cpp/}"
+  fail "There is no demo '$1'; the demos: ${names//.cpp/}pages"
 fi
 
 install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev nlohmann-json3-dev libcli11-dev \
@@ -15,6 +16,25 @@ install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev nlohmann-json3
 check_tools cmake ninja "${CXX:-c++}" gnuplot
 build release -DXTAPE_BUILD_TESTS=OFF -DXTAPE_BUILD_BENCH=OFF
 
+# Traces of the demos, and the pages with xtape in WebAssembly inside.
+pages() {
+  local out=$root/out/pages demos=$root/build/release/demos
+  install emscripten nodejs
+  build wasm -DXTAPE_BUILD_TESTS=OFF
+  mkdir -p "$out" && cp "$root"/build/wasm/demos/pages/*.html "$out" || exit
+  stage "trace first_steps" "$demos/first_steps" --trace "$out/first_steps.html" || exit
+  stage "trace cancellation" "$demos/cancellation" --out "$root/out" \
+    --trace "$out/cancellation.html" || exit
+  stage "trace char_attention" "$demos/char_attention" --width 32 --context 16 --steps 200 \
+    --trace "$out/char_attention.html" || exit
+  printf '\nTo be opened in a browser:\n'
+  printf '  %s\n' "$out"/*.html
+}
+
+if [ "${1-}" = pages ]; then
+  pages
+  exit
+fi
 if [ $# -gt 0 ]; then
   name=$1
   shift

@@ -43,22 +43,31 @@ function(xtape_formulas output)
   set(${output} "{\n${json}\n}" PARENT_SCOPE)
 endfunction()
 
-# xtape_page(OUTPUT FILE FORMULAS): an HTML file with the scripts and styles that it links to, and
-# with the formulas in the element of that id.
-function(xtape_page output file formulas)
+# xtape_page(OUTPUT FILE [FORMULAS]): an HTML file with the scripts and styles that it links to, from
+# its own folder or OUTPUT's, and with the formulas in the element of that id.
+function(xtape_page output file)
   cmake_path(GET file PARENT_PATH folder)
+  cmake_path(GET output PARENT_PATH built)
+  set(parts ${file})
   file(READ ${file} page)
   string(REGEX MATCHALL "(href|src)=\"[^\"]+\\.(css|js)\"" links "${page}")
   foreach(link IN LISTS links)
     string(REGEX MATCH "\"(.+)\"" name "${link}")
     set(part ${folder}/${CMAKE_MATCH_1})
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${part})
+    if(NOT EXISTS ${part})
+      set(part ${built}/${CMAKE_MATCH_1})
+    endif()
+    list(APPEND parts ${part})
     file(READ ${part} text)
     string(REPLACE "<link rel=\"stylesheet\" ${link}>" "<style>\n${text}</style>" page "${page}")
     string(REPLACE "<script ${link}></script>" "<script>\n${text}</script>" page "${page}")
   endforeach()
-  string(REPLACE "id=\"formulas\">{}" "id=\"formulas\">${formulas}" page "${page}")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  if(ARGC GREATER 2)
+    string(REPLACE "id=\"formulas\">{}" "id=\"formulas\">${ARGV2}" page "${page}")
+  endif()
+  if(NOT CMAKE_SCRIPT_MODE_FILE)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${parts})
+  endif()
   file(CONFIGURE OUTPUT ${output} CONTENT "${page}" @ONLY)
 endfunction()
 
@@ -69,3 +78,7 @@ function(xtape_bytes output file)
   string(REGEX REPLACE "(0x0a,)" "\\1\n" bytes "${bytes}")  # a line each, as in the file
   file(CONFIGURE OUTPUT ${output} CONTENT "${bytes}" @ONLY)
 endfunction()
+
+if(CMAKE_SCRIPT_MODE_FILE)  # cmake -DPAGE=... -DSOURCE=... -P page.cmake
+  xtape_page(${PAGE} ${SOURCE})
+endif()

@@ -133,11 +133,13 @@ function show(index) {
     list.scrollTop = entry.offsetTop - list.clientHeight / 2;
 }
 
+// As an iframe's srcdoc the page has no address of its own, and links would lead out of it.
+const inFrame = location.protocol === "about:";
 let current = 0;
 /** Goes to a step; its address is a link to it. */
 function goTo(index) {
   current = Math.max(0, Math.min(steps.length - 1, index));
-  history.replaceState(null, "", "#" + addressOf(steps[current]));
+  if (!inFrame) history.replaceState(null, "", "#" + addressOf(steps[current]));
   show(current);
 }
 const turn = () =>
@@ -151,6 +153,12 @@ const moves = {
 for (const [id, move] of Object.entries(moves)) byId(id).addEventListener("click", move);
 byId("slider").addEventListener("input", (event) => goTo(Number(event.target.value)));
 addEventListener("hashchange", followAddress);
+addEventListener("click", (event) => {
+  const link = event.target.closest("a[href^='#']");
+  if (!link || !inFrame) return;
+  event.preventDefault();
+  goTo(stepAt.get(link.getAttribute("href").slice(1)));
+});
 const KEYS = { Home: "first", ArrowLeft: "back", ArrowRight: "next", End: "last", b: "turn" };
 addEventListener("keydown", (event) => {
   if (event.target.id === "slider" && event.key !== "b") return;  // it moves by itself

@@ -121,7 +121,8 @@ function show(index) {
     ...(backward ? backwardView(node) : forwardView(node)));
   byId("slider").value = index;
   byId("slider").setAttribute("aria-valuetext", `${direction}, ${textOf(line)}`);
-  byId("position").textContent = `${direction} %${line} · ${index + 1}/${steps.length}`;
+  byId("position").replaceChildren(`${direction} %${line} · ${index + 1}/${steps.length}`,
+    element("span", { class: "unseen" }, textOf(line)));  // read aloud at every step
   for (const id of ["first", "back"]) byId(id).disabled = index === 0;
   for (const id of ["next", "last"]) byId(id).disabled = index === steps.length - 1;
   byId("turn").disabled = !lines[line].gradient;

@@ -64,8 +64,8 @@ struct Model {
     q2 = ask.same ? q1 : tape.variable(ones, "q2");
     k2 = ask.same ? k1 : tape.variable(ones, "k2");
     value = column * u + offset * w;
-    output = without_head(differential_attention(as_head(q1), as_head(k1), as_head(q2),
-                                                 as_head(k2), as_head(value), lambda, ask.causal));
+    output = without_head(differential_attention(as_head(q1), as_head(k1), as_head(q2), as_head(k2),
+                                                 as_head(value), lambda, ask.causal));
     signal_found = along(output, u);
     offset_found = along(output, w);
   }

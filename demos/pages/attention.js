@@ -114,7 +114,7 @@ function stepThrough() {
 xtapeEngine().then((engine) => {
   ask = (request) => JSON.parse(engine.ccall("xtape_answer", "string", ["string"], [JSON.stringify(request)]));
   START.forEach(addToken);
-  byId("controls").addEventListener("input", update);
+  addEventListener("input", update);
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
   byId("add").addEventListener("click", () => { addToken(0); update(); });
   byId("remove").addEventListener("click", () => { byId("tokens").lastChild.remove(); update(); });

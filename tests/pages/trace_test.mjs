@@ -70,7 +70,7 @@ test("a trace shows its data: formulas, values and paths", async () => {
   await page.evaluate(`location.hash = "#forward-${small}"`);
   await page.until(`document.querySelector('#step h2').textContent.startsWith('%${small}:')`);
   assert.equal(Number(await page.text("#step td:last-child")),
-    Number(lines[small].value.values[0].toPrecision(4)));
+    Number(lines[small].value.values[0].toPrecision(3)));
   assert.deepEqual(page.complaints, []);
 });
 

@@ -12,12 +12,12 @@ function element(tag, attributes = {}, ...children) {
 
 const shapeText = (shape) => "[" + shape.join(", ") + "]";
 
-/** A number for the eye: four digits; what is no number comes as a text. */
+/** A number for the eye: three digits; what is no number comes as a text. */
 function numberText(value) {
   if (typeof value === "string") return value;
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e5)) return value.toExponential(2);
-  return String(Number(value.toPrecision(4)));
+  return String(Number(value.toPrecision(3)));
 }
 
 /** Blue above zero, orange below, white at zero; what is no number is magenta. */

@@ -164,6 +164,7 @@ TEST_CASE("scalars and empty tensors have their place in a trace") {
   const Json lines = traced(tape, sum(x))["lines"];
   CHECK(lines[0]["value"]["shown"] == Json::parse("[1, 2, 0]"));
   CHECK(lines[0]["value"]["values"].empty());
+  CHECK(!lines[0]["value"].contains("low"));
   CHECK(lines[1]["value"]["shown"] == Json::parse("[1, 1, 1]"));
 }
 

@@ -71,8 +71,11 @@ Json<T> picture(const Tensor<T>& x, std::int64_t side) {
       bad = at;
     }
   }
-  Json<T> result{
-      {"shape", shape}, {"shown", shown}, {"values", values}, {"low", low}, {"high", high}};
+  Json<T> result{{"shape", shape}, {"shown", shown}, {"values", values}};
+  if (any) {
+    result["low"] = low;
+    result["high"] = high;
+  }
   if (bad != all.end())
     result["bad"] = {{"what", name_of(static_cast<double>(*bad))},
                      {"at", position(bad - all.begin(), shape)}};

@@ -112,7 +112,7 @@ const badText = (bad) => `first ${bad.what} at ${shapeText(bad.at)}`;
     title is a text or an element. */
 function heatMap(picture, title, scale = Math.max(Math.abs(picture.low), Math.abs(picture.high))) {
   const [slices, rows, columns] = picture.shown;
-  const range = slices * rows * columns === 0 ? "empty"
+  const range = slices * rows * columns === 0 ? "empty" : picture.low === undefined ? "no finite value"
     : `${numberText(picture.low)} to ${numberText(picture.high)}`;
   const notes = [shapeText(picture.shape), range, thinnedText(picture)].filter((part) => part);
   const figure = element("figure", { class: "heat" },

@@ -123,9 +123,11 @@ function show(index) {
   byId("slider").setAttribute("aria-valuetext", `${direction}, ${textOf(line)}`);
   byId("position").replaceChildren(`${direction} %${line} · ${index + 1}/${steps.length}`,
     element("span", { class: "unseen" }, textOf(line)));  // read aloud at every step
-  for (const id of ["first", "back"]) byId(id).disabled = index === 0;
-  for (const id of ["next", "last"]) byId(id).disabled = index === steps.length - 1;
-  byId("turn").disabled = !lines[line].gradient;
+  // Not disabled, which would take the focus away.
+  const idle = (id, is) => byId(id).setAttribute("aria-disabled", is);
+  for (const id of ["first", "back"]) idle(id, index === 0);
+  for (const id of ["next", "last"]) idle(id, index === steps.length - 1);
+  idle("turn", !lines[line].gradient);
   document.querySelector("#lines .here")?.classList.remove("here");
   const entry = byId("lines").children[line];
   entry?.classList.add("here");

@@ -1,7 +1,8 @@
 // The page of a tape in a browser. PAGES is a folder with cancellation.html and char_attention.html;
 // LONG is a page of 2000 lines.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Browser } from "./browser.mjs";
@@ -93,6 +94,22 @@ test("every step of a trace can be shown", async () => {
     assert.deepEqual(await page.nameless(), []);
     assert.deepEqual(page.complaints, []);
   }
+});
+
+test("a trace leads to the first NaN", async () => {
+  const page = await browser.open(file("cancellation.html"));
+  assert.equal(await page.evaluate("document.getElementById('faults').hidden"), true);
+  const broken = join(mkdtempSync(join(tmpdir(), "xtape-")), "broken.html");
+  writeFileSync(broken, readFileSync(file("cancellation.html"), "utf8")
+    .replace('"faults":{"backward":null,"forward":null}', '"faults":{"backward":1,"forward":2}'));
+  const marked = await browser.open(broken);
+  const says = (text) => marked.until(`document.querySelector("#step .bad")?.textContent.includes("${text}")`);
+  await marked.click("#faults a");
+  await says("infinity of the forward pass");
+  assert.equal(await position(marked), "#forward-2");
+  await marked.click("#faults a + a");
+  await says("infinity of the backward sweep");
+  assert.equal(await position(marked), "#backward-1");
 });
 
 test("all formulas are typeset", async () => {

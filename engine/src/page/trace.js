@@ -190,8 +190,8 @@ function summarise() {
     "number. Arrow keys step, b turns between forward and backward.";
   const { forward, backward } = tape.faults;
   const where = [];
-  if (forward !== null) where.push("first NaN or infinity forward at ", linkTo(forward, false), " ");
-  if (backward !== null) where.push("first NaN or infinity backward at ", linkTo(backward, true));
+  if (forward !== null) where.push("First NaN or infinity forward: ", linkTo(forward, false), ". ");
+  if (backward !== null) where.push("First NaN or infinity backward: ", linkTo(backward, true), ".");
   byId("faults").append(...where);
   byId("faults").hidden = where.length === 0;
 }

@@ -14,5 +14,5 @@ for page in "$PAGES"/*.html; do
   tidy -quiet -errors "$page" || { echo "$page is not valid HTML" && failed=1; }
   [ "$(wc -c <"$page")" -le 2000000 ] || { echo "$page has more than 2 MB" && failed=1; }
 done
-cd "$root" && LONG=$root/build/long.html node --test tests/pages || failed=1
+cd "$root" && LONG=$root/build/long.html node --test tests/pages/*_test.mjs || failed=1
 exit $failed

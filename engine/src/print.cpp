@@ -4,6 +4,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "print.hpp"
 #include "storage.hpp"
 
 namespace xtape {
@@ -48,22 +49,6 @@ std::string operand_text(const Tape<T>& tape, const Operand<T>& operand) {
   return out.str();
 }
 
-template <class T>
-std::string call_text(const Tape<T>& tape, const Node<T>& node) {
-  std::string text = node.op + "(" + node.label;
-  std::string comma;
-  for (const Operand<T>& operand : node.inputs) {
-    text += comma + operand_text(tape, operand);
-    comma = ", ";
-  }
-  return text + (node.attributes.empty() ? "" : comma + node.attributes) + ")";
-}
-
-template <class T>
-std::string type_text(const Node<T>& node) {
-  return text(dtype<T>(), node.shape);
-}
-
 std::string escaped(const std::string& text) {
   std::string result;
   for (char c : text) {
@@ -74,6 +59,24 @@ std::string escaped(const std::string& text) {
 }
 
 }  // namespace
+
+template <class T>
+std::string detail::call_text(const Tape<T>& tape, std::int64_t line) {
+  const Node<T> node = tape.node(line);
+  if (node.outputs < 0) return text("output ", -node.outputs, " of %", line + node.outputs);
+  std::string call = node.op + "(" + node.label;
+  std::string comma;
+  for (const Operand<T>& operand : node.inputs) {
+    call += comma + operand_text(tape, operand);
+    comma = ", ";
+  }
+  return call + (node.attributes.empty() ? "" : comma + node.attributes) + ")";
+}
+
+template <class T>
+std::string detail::type_text(const Node<T>& node) {
+  return text(dtype<T>(), node.shape);
+}
 
 template <class E>
 std::string to_string(const Array<E>& x) {
@@ -91,12 +94,8 @@ std::ostream& operator<<(std::ostream& out, const Array<E>& x) {
 template <class T>
 std::ostream& operator<<(std::ostream& out, const Tape<T>& tape) {
   for (std::int64_t line = 0; line < tape.size(); ++line) {
-    const Node<T> node = tape.node(line);
-    out << '%' << line << ": " << type_text(node) << " = ";
-    if (node.outputs > 0)
-      out << call_text(tape, node) << '\n';
-    else
-      out << "output " << -node.outputs << " of %" << line + node.outputs << '\n';
+    out << '%' << line << ": " << type_text(tape.node(line)) << " = " << call_text(tape, line)
+        << '\n';
   }
   return out;
 }
@@ -135,9 +134,11 @@ XTAPE_INSTANTIATE(bool)
 XTAPE_INSTANTIATE(std::int64_t)
 #undef XTAPE_INSTANTIATE
 
-#define XTAPE_INSTANTIATE(T)                                        \
-  template std::ostream& operator<<(std::ostream&, const Tape<T>&); \
-  template std::string to_string(const Tape<T>&);                   \
+#define XTAPE_INSTANTIATE(T)                                            \
+  template std::string detail::call_text(const Tape<T>&, std::int64_t); \
+  template std::string detail::type_text(const Node<T>&);               \
+  template std::ostream& operator<<(std::ostream&, const Tape<T>&);     \
+  template std::string to_string(const Tape<T>&);                       \
   template std::string to_dot(const Tape<T>&);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)

@@ -1,4 +1,4 @@
-// All of xtape, but for the xtensor bridge.
+// All of xtape, but for display in notebooks and the xtensor bridge.
 #pragma once
 
 #include <xtape/build_info.hpp>
@@ -17,6 +17,7 @@
 #include <xtape/ops/reduce.hpp>
 #include <xtape/ops/shape.hpp>
 #include <xtape/parameters.hpp>
+#include <xtape/pictures.hpp>
 #include <xtape/print.hpp>
 #include <xtape/random.hpp>
 #include <xtape/record.hpp>

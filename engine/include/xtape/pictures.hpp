@@ -1,0 +1,98 @@
+// Tensors, attention maps, curves and tapes as pictures and tables: strings of SVG, HTML, Vega-Lite
+// and Mermaid. Blue is positive, orange negative, white 0. Large ones are summarised, and say so.
+//
+//   std::ofstream("w.svg") << to_svg(w);
+//
+// <xtape/display.hpp> shows them in notebooks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <xtape/tape.hpp>
+
+namespace xtape {
+
+/// Bars for one axis, a heat map for two, a grid of heat maps for more: of at most 16 slices, 64
+/// bars, 32 rows and columns. Small ones show their numbers.
+template <class E>
+XTAPE_API std::string to_svg(const Array<E>& x);
+template <class T>
+std::string to_svg(const Tensor<T>& x) {
+  return to_svg(static_cast<const Array<T>&>(x));
+}
+
+/// What each query takes from each key, to be shown with tokens beside it.
+template <class T>
+struct AttentionMap {
+  Tensor<T> weights;                 ///< [..., Tq, Tk], signed or not.
+  std::string title;                 ///< Above the map.
+  std::vector<std::string> queries;  ///< Tq labels; none: numbers.
+  std::vector<std::string> keys;     ///< Tk labels; none: those of the queries, where Tq = Tk.
+  Mask allowed;  ///< [Tq, Tk]: places that are false are hatched; may be absent.
+};
+
+/// A heat map with labels, a scale centred at 0 and hatched masked places.
+/// Throws: std::invalid_argument for weights of less than two axes, labels or a mask that do not
+/// fit.
+template <class T>
+XTAPE_API std::string to_svg(const AttentionMap<T>& map);
+
+struct Curve {
+  std::string name;
+  std::vector<double> y;
+  std::vector<double> x;  ///< As long as y; none: 0, 1, 2, ...
+};
+
+/// Losses by step, or other curves over one axis.
+struct Chart {
+  std::vector<Curve> curves;
+  std::string title;
+  std::string x_title = "step";
+  std::string y_title = "loss";
+};
+
+/// A Vega-Lite 5 specification. Curves keep 200 points at most; those that are not finite are left
+/// out.
+/// Throws: std::invalid_argument when a curve's x is not as long as its y.
+XTAPE_API std::string to_vegalite(const Chart& chart);
+
+/// Drawn by gnuplot; empty where that is not found.
+/// Throws: as to_vegalite.
+XTAPE_API std::string to_svg(const Chart& chart);
+
+/// The lines of a tape as texts.
+struct TapeTable {
+  struct Row {
+    std::string line;     ///< `%2:x`
+    std::string type;     ///< `f64[2, 3]`
+    std::string op;       ///< `matmul(%0:w, %1)`
+    std::string value;    ///< Empty when the tape did not keep it.
+    std::string adjoint;  ///< The target's derivative with respect to this line.
+  };
+  std::vector<Row> rows;
+  std::string target;  ///< The adjoints' target, `%7`; empty without one.
+};
+
+/// `Tape(Keep::values)` keeps every line's value.
+template <class T>
+XTAPE_API TapeTable tape_table(const Tape<T>& tape);
+/// With the adjoint of every line between the variables and the target.
+/// Throws: as tape.gradient.
+template <class T>
+XTAPE_API TapeTable tape_table(Tape<T>& tape, In<T> target);
+
+/// A table in HTML: of 60 rows at most, the first and the last.
+XTAPE_API std::string to_html(const TapeTable& table);
+/// The same as aligned text.
+XTAPE_API std::string to_string(const TapeTable& table);
+
+/// A tape as a graph, laid out by Graphviz; empty where its `dot` is not found.
+template <class T>
+XTAPE_API std::string to_svg(const Tape<T>& tape);
+
+/// A tape as a graph in Mermaid's language.
+template <class T>
+XTAPE_API std::string to_mermaid(const Tape<T>& tape);
+
+}  // namespace xtape

@@ -1,13 +1,11 @@
 // What notebooks are shown of each type, by MIME type. JupyterLab shows the first that it knows of
 // HTML, Vega-Lite, Mermaid, SVG and text, so that no bundle has two that compete.
+#include <cstdint>
+
+#include <xtape/pictures.hpp>
 #include <xtape/print.hpp>
 
-#include "storage.hpp"
-
-// Only the declarations are needed, which the header has behind nlohmann's.
-#include <xtape/display.hpp>
-
-namespace xtape::detail {
+namespace xtape {
 
 namespace {
 
@@ -19,41 +17,41 @@ constexpr const char* kSvg = "image/svg+xml";
 }  // namespace
 
 template <class E>
-Bundle bundle(const Array<E>& x) {
+MimeBundle mime_bundle(const Array<E>& x) {
   return {{kSvg, to_svg(x)}, {kText, to_string(x)}};
 }
 
 template <class T>
-Bundle bundle(const AttentionMap<T>& map) {
+MimeBundle mime_bundle(const AttentionMap<T>& map) {
   return {{kSvg, to_svg(map)}, {kText, map.title + " " + to_string(map.weights)}};
 }
 
 template <class T>
-Bundle bundle(const Tape<T>& tape) {
-  if (tape.size() > kGraph) return bundle(tape_table(tape));
+MimeBundle mime_bundle(const Tape<T>& tape) {
+  if (tape.size() > kGraph) return mime_bundle(tape_table(tape));
   const std::string svg = to_svg(tape);
   if (svg.empty()) return {{"text/vnd.mermaid", to_mermaid(tape)}, {kText, to_string(tape)}};
   return {{kSvg, svg}, {kText, to_string(tape)}};
 }
 
-Bundle bundle(const TapeTable& table) {
+MimeBundle mime_bundle(const TapeTable& table) {
   return {{"text/html", to_html(table)}, {kText, to_string(table)}};
 }
 
-Bundle bundle(const Chart& chart) {
-  Bundle result{{"application/vnd.vegalite.v5+json", to_vegalite(chart)}};
+MimeBundle mime_bundle(const Chart& chart) {
+  MimeBundle result{{"application/vnd.vegalite.v5+json", to_vegalite(chart)}};
   if (const std::string svg = to_svg(chart); !svg.empty()) result.emplace_back(kSvg, svg);
   result.emplace_back(kText, chart.title + ": " + chart.y_title + " by " + chart.x_title);
   return result;
 }
 
-template Bundle bundle(const Array<float>&);
-template Bundle bundle(const Array<double>&);
-template Bundle bundle(const Array<bool>&);
-template Bundle bundle(const Array<std::int64_t>&);
-template Bundle bundle(const AttentionMap<float>&);
-template Bundle bundle(const AttentionMap<double>&);
-template Bundle bundle(const Tape<float>&);
-template Bundle bundle(const Tape<double>&);
+template MimeBundle mime_bundle(const Array<float>&);
+template MimeBundle mime_bundle(const Array<double>&);
+template MimeBundle mime_bundle(const Array<bool>&);
+template MimeBundle mime_bundle(const Array<std::int64_t>&);
+template MimeBundle mime_bundle(const AttentionMap<float>&);
+template MimeBundle mime_bundle(const AttentionMap<double>&);
+template MimeBundle mime_bundle(const Tape<float>&);
+template MimeBundle mime_bundle(const Tape<double>&);
 
-}  // namespace xtape::detail
+}  // namespace xtape

@@ -87,7 +87,8 @@ std::vector<std::string> labels(const std::vector<std::string>& given, const Pic
 
 /// The maps over the last two axes, a panel for each position along those before.
 HeatMap maps(const Shape& shape, const std::vector<double>& values) {
-  const Shape outer(shape.begin(), shape.end() - std::min<std::ptrdiff_t>(shape.size(), 2));
+  const Shape outer(shape.begin(), shape.end() - std::min(static_cast<std::ptrdiff_t>(shape.size()),
+                                                          std::ptrdiff_t{2}));
   const std::int64_t m = shape.size() < 2 ? 1 : shape[shape.size() - 2];
   const std::int64_t n = shape.empty() ? 1 : shape.back();
   const Picked rows(m, kCells), columns(n, kCells);

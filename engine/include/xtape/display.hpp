@@ -1,11 +1,9 @@
-// Rich display in C++ notebooks (xeus-cling, xeus-cpp): `xcpp::display(x)` for tensors, masks,
-// indices, attention maps, charts, tapes and their tables. The only header with nlohmann/json.
+// Rich display in C++ notebooks: `xcpp::display(x)` for tensors, masks, indices, attention maps,
+// charts, tapes and their tables. The only header with nlohmann/json.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <xtape/pictures.hpp>
 
@@ -13,19 +11,8 @@ namespace xtape {
 
 namespace detail {
 
-/// Representations by MIME type, as strings: no type of another library crosses into this one.
-using Bundle = std::vector<std::pair<std::string, std::string>>;
-
-template <class E>
-XTAPE_API Bundle bundle(const Array<E>& x);
-template <class T>
-XTAPE_API Bundle bundle(const AttentionMap<T>& map);
-template <class T>
-XTAPE_API Bundle bundle(const Tape<T>& tape);
-XTAPE_API Bundle bundle(const TapeTable& table);
-XTAPE_API Bundle bundle(const Chart& chart);
-
-inline nlohmann::json to_json(const Bundle& bundle) {
+/// No type of nlohmann's crosses into the library: its version may be another one.
+inline nlohmann::json to_json(const MimeBundle& bundle) {
   nlohmann::json json;
   for (const auto& [type, text] : bundle)
     json[type] =
@@ -39,25 +26,25 @@ inline nlohmann::json to_json(const Bundle& bundle) {
 // base class's.
 template <class E>
 nlohmann::json mime_bundle_repr(const Array<E>& x) {
-  return detail::to_json(detail::bundle(x));
+  return detail::to_json(mime_bundle(x));
 }
 template <class T>
 nlohmann::json mime_bundle_repr(const Tensor<T>& x) {
-  return detail::to_json(detail::bundle<T>(x));
+  return detail::to_json(mime_bundle(x));
 }
 template <class T>
 nlohmann::json mime_bundle_repr(const AttentionMap<T>& map) {
-  return detail::to_json(detail::bundle(map));
+  return detail::to_json(mime_bundle(map));
 }
 template <class T>
 nlohmann::json mime_bundle_repr(const Tape<T>& tape) {
-  return detail::to_json(detail::bundle(tape));
+  return detail::to_json(mime_bundle(tape));
 }
 inline nlohmann::json mime_bundle_repr(const TapeTable& table) {
-  return detail::to_json(detail::bundle(table));
+  return detail::to_json(mime_bundle(table));
 }
 inline nlohmann::json mime_bundle_repr(const Chart& chart) {
-  return detail::to_json(detail::bundle(chart));
+  return detail::to_json(mime_bundle(chart));
 }
 
 }  // namespace xtape

@@ -3,10 +3,11 @@
 //
 //   std::ofstream("w.svg") << to_svg(w);
 //
-// <xtape/display.hpp> shows them in notebooks.
+// <xtape/display.hpp> shows them in notebooks of xeus-cling and xeus-cpp.
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <xtape/tape.hpp>
@@ -94,5 +95,22 @@ XTAPE_API std::string to_svg(const Tape<T>& tape);
 /// A tape as a graph in Mermaid's language.
 template <class T>
 XTAPE_API std::string to_mermaid(const Tape<T>& tape);
+
+/// Representations by MIME type: what notebooks are given of an object.
+using MimeBundle = std::vector<std::pair<std::string, std::string>>;
+
+/// One picture or table, and text for those who cannot see it.
+template <class E>
+XTAPE_API MimeBundle mime_bundle(const Array<E>& x);
+template <class T>
+MimeBundle mime_bundle(const Tensor<T>& x) {
+  return mime_bundle(static_cast<const Array<T>&>(x));
+}
+template <class T>
+XTAPE_API MimeBundle mime_bundle(const AttentionMap<T>& map);
+template <class T>
+XTAPE_API MimeBundle mime_bundle(const Tape<T>& tape);
+XTAPE_API MimeBundle mime_bundle(const TapeTable& table);
+XTAPE_API MimeBundle mime_bundle(const Chart& chart);
 
 }  // namespace xtape

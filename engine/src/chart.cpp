@@ -65,6 +65,7 @@ std::string to_vegalite(const Chart& chart) {
   nlohmann::json colour{
       {"field", "curve"}, {"type", "nominal"}, {"title", nullptr}, {"sort", names}};
   if (chart.curves.size() < 2) colour["legend"] = nullptr;
+  colour["scale"] = {{"range", {"#0072b2", "#d55e00", "#009e73", "#cc79a7"}}};
   const nlohmann::json specification{
       {"$schema", "https://vega.github.io/schema/vega-lite/v5.json"},
       {"title", chart.title},
@@ -95,7 +96,9 @@ std::string to_svg(const Chart& chart) {
   if (drawn == 0) return {};
   const std::string setup =
       text("set encoding utf8\nset terminal svg noenhanced size ", kWidth + 80, ",", kHeight + 80,
-           " font 'Helvetica,12' background 'white'\nset colorsequence podo\nset border 3\n",
+           " font 'Helvetica,12' background 'white'\nset border 3\n",
+           "set linetype 1 linecolor '#0072b2'\nset linetype 2 linecolor '#d55e00'\n",
+           "set linetype 3 linecolor '#009e73'\nset linetype 4 linecolor '#cc79a7'\n",
            "set tics nomirror\nset grid back linecolor '#e0e0e0'\nset title ", quoted(chart.title),
            "\nset xlabel ", quoted(chart.x_title), "\nset ylabel ", quoted(chart.y_title), "\n",
            chart.curves.size() < 2 ? "set key off\n" : "");

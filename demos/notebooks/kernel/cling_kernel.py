@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import threading
+import time
 from pathlib import Path
 
 os.environ.setdefault("EXTRA_CLING_ARGS", "-O1")
@@ -68,6 +69,7 @@ class Stream(threading.Thread):
         text = ""
         while data := os.read(self.pipe, 65536):
             text = self.receive(text + decode(data))
+            time.sleep(0.01)  # what is written in pieces comes together
             if END in text:
                 text = self.receive(text.replace(END, ""), True)
                 self.ended.set()

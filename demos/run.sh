@@ -2,11 +2,16 @@
 # ./demos/run.sh              installs what is missing, builds, runs cancellation and char_attention
 # ./demos/run.sh NAME ARGS... the same for one demo and its arguments
 # ./demos/run.sh pages        makes pages to open in a browser, and says where they are
+# ./demos/run.sh notebooks    opens the notebooks in JupyterLab; arguments are passed on to it
 . "$(dirname "${BASH_SOURCE[0]}")/../tests/support/setup.sh"
+. "$root/tests/support/notebooks.sh"
 
 if [ $# -gt 0 ] && [ "$1" != pages ] && [ ! -f "$root/demos/$1.cpp" ]; then
   names=$(cd "$root/demos" && printf '%s ' *.cpp)
   fail "There is no demo '$1'; the demos: ${names//.cpp/}pages"
+if [ $# -gt 0 ] && [ "$1" != notebooks ] && [ ! -f "$root/demos/$1.cpp" ]; then
+  names=$(cd "$root/demos" && printf '%s ' *.cpp)
+  fail "There is no demo '$1'; the demos: ${names//.cpp/}notebooks"
 fi
 
 install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev nlohmann-json3-dev libcli11-dev \
@@ -34,6 +39,12 @@ pages() {
 if [ "${1-}" = pages ]; then
   pages
   exit
+if [ "${1-}" = notebooks ]; then
+  shift
+  install_notebooks
+  write_kernel "$notebooks/share/jupyter" "$root/build/release"
+  [ "$(id -u)" -eq 0 ] && set -- --allow-root "$@"
+  exec "$notebooks/bin/jupyter" lab "$@" "$root/demos/notebooks"
 fi
 if [ $# -gt 0 ]; then
   name=$1

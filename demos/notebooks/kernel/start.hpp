@@ -18,8 +18,8 @@ inline void give_up(int signal) {
                        : "\nThe cell crashed (a bad memory access, or too deep a recursion): the "
                          "kernel ends and starts again. Run the cells anew.\n";
   if (write(2, text, strlen(text)) < 0) _exit(1);
-  const timespec half_a_second{0, 500000000};  // for the text to be sent
-  nanosleep(&half_a_second, nullptr);
+  const timespec second{1, 0};  // for the text to be sent
+  nanosleep(&second, nullptr);
   _exit(1);
 }
 

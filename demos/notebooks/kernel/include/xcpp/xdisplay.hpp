@@ -30,7 +30,11 @@ auto bundle(const T& x, Second) -> decltype(mime_bundle_repr(x).dump()) {
 }
 template <class T>
 std::string bundle(const T& x, Third) {
+#ifdef __CLING__
   return "text/plain\x1f" + cling::printValue(&x) + '\x1e';
+#else
+  return "text/plain\x1f(no text)\x1e";
+#endif
 }
 
 inline void send(const std::string& kind, const std::string& bundle) {

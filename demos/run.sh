@@ -1,29 +1,22 @@
 #!/usr/bin/env bash
 # ./demos/run.sh              installs what is missing, builds, runs cancellation and char_attention
 # ./demos/run.sh NAME ARGS... the same for one demo and its arguments
-# ./demos/run.sh pages        makes pages to open in a browser, and says where they are
 # ./demos/run.sh notebooks    opens the notebooks in JupyterLab; arguments are passed on to it
+# ./demos/run.sh pages        makes pages to open in a browser, and says where they are
 . "$(dirname "${BASH_SOURCE[0]}")/../tests/support/setup.sh"
 . "$root/tests/support/notebooks.sh"
+demos=$root/build/release/demos
 
-if [ $# -gt 0 ] && [ "$1" != pages ] && [ ! -f "$root/demos/$1.cpp" ]; then
-  names=$(cd "$root/demos" && printf '%s ' *.cpp)
-  fail "There is no demo '$1'; the demos: ${names//.cpp/}pages"
-if [ $# -gt 0 ] && [ "$1" != notebooks ] && [ ! -f "$root/demos/$1.cpp" ]; then
-  names=$(cd "$root/demos" && printf '%s ' *.cpp)
-  fail "There is no demo '$1'; the demos: ${names//.cpp/}notebooks"
-fi
-
-install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev nlohmann-json3-dev libcli11-dev \
-  gnuplot-nox
-install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev libcli11-dev gnuplot-nox \
-  nlohmann-json3-dev
-check_tools cmake ninja "${CXX:-c++}" gnuplot
-build release -DXTAPE_BUILD_TESTS=OFF -DXTAPE_BUILD_BENCH=OFF
+open_notebooks() {
+  install_notebooks
+  write_kernel "$notebooks/share/jupyter" "$root/build/release"
+  [ "$(id -u)" -eq 0 ] && set -- --allow-root "$@"
+  exec "$notebooks/bin/jupyter" lab "$@" "$root/demos/notebooks"
+}
 
 # Traces of the demos, and the pages with xtape in WebAssembly inside.
-pages() {
-  local out=$root/out/pages demos=$root/build/release/demos
+make_pages() {
+  local out=$root/out/pages
   install emscripten nodejs
   build wasm -DXTAPE_BUILD_TESTS=OFF
   mkdir -p "$out" && cp "$root"/build/wasm/demos/pages/*.html "$out" || exit
@@ -36,22 +29,28 @@ pages() {
   printf '  %s\n' "$out"/*.html
 }
 
-if [ "${1-}" = pages ]; then
-  pages
-  exit
-if [ "${1-}" = notebooks ]; then
-  shift
-  install_notebooks
-  write_kernel "$notebooks/share/jupyter" "$root/build/release"
-  [ "$(id -u)" -eq 0 ] && set -- --allow-root "$@"
-  exec "$notebooks/bin/jupyter" lab "$@" "$root/demos/notebooks"
-fi
-if [ $# -gt 0 ]; then
-  name=$1
-  shift
-  exec "$root/build/release/demos/$name" "$@"
-fi
-for name in cancellation char_attention; do
-  printf '\n== %s\n' "$name"
-  "$root/build/release/demos/$name" || exit
-done
+run_all() {
+  local name
+  for name in cancellation char_attention; do
+    printf '\n== %s\n' "$name"
+    "$demos/$name" || exit
+  done
+}
+
+case ${1-} in
+  '') run=(run_all) ;;
+  notebooks) run=(open_notebooks "${@:2}") ;;
+  pages) run=(make_pages) ;;
+  *)
+    names=$(cd "$root/demos" && printf '%s ' *.cpp)
+    [ -f "$root/demos/$1.cpp" ] ||
+      fail "There is no demo '$1'; the demos: ${names//.cpp/}notebooks pages"
+    run=("$demos/$1" "${@:2}")
+    ;;
+esac
+
+install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev nlohmann-json3-dev libcli11-dev \
+  gnuplot-nox
+check_tools cmake ninja "${CXX:-c++}" gnuplot
+build release -DXTAPE_BUILD_TESTS=OFF -DXTAPE_BUILD_BENCH=OFF
+"${run[@]}"

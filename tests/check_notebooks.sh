@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The notebooks run without error in the Cling kernel and in clang-repl, their exercises' checks tell
 # right from wrong, and the kernel does what notebooks need. XTAPE_LIBRARY is the library; --install
-# brings what is missing, without it the test is skipped where Jupyter or clang-repl is.
+# brings what is missing, without it the test is skipped where Jupyter or clang-repl is; --fix only
+# writes the notebooks anew from their sources.
 . "$(dirname "${BASH_SOURCE[0]}")/support/setup.sh"
 . "$root/tests/support/notebooks.sh"
 library=$(realpath "${XTAPE_LIBRARY:?the library}") || exit
@@ -19,6 +20,10 @@ work=$(mktemp -d) || exit
 trap 'rm -rf "$work"' EXIT
 write_kernel "$work" "$(dirname "$library")"
 export JUPYTER_PATH=$work XTAPE_STRICT=1
+if [ "${1-}" = --fix ]; then
+  "$notebooks_python" "$root/demos/notebooks/make.py"
+  exit
+fi
 failed=0
 
 wrong() {  # wrong TEXT...: a check failed

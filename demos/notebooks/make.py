@@ -1,6 +1,7 @@
 """Makes the notebooks from their sources and runs them.
 
-    make.py                  writes every NAME.ipynb beside this file, with its outputs
+    make.py                  writes every NAME.ipynb beside this file, with its outputs; it needs
+                             the kernel, so call it by tests/check_notebooks.sh --fix
     make.py --test NAME      runs one, with the wrong answers of its source, and checks what it prints
     make.py --cells NAME D   writes its cells as D/1.cpp, D/2.cpp, ..., for other interpreters
 
@@ -72,7 +73,7 @@ def test(name):
     import nbformat
     saved = nbformat.read(HERE / f"{name}.ipynb", 4)
     if [c.source for c in saved.cells] != [c.source for c in notebook(name).cells]:
-        yield "the saved notebook is not that of its source: run make.py"
+        yield "the saved notebook is not that of its source: run tests/check_notebooks.sh --fix"
     if any(o.output_type == "error" for c in saved.cells for o in c.get("outputs", [])):
         yield "the saved notebook shows an error"
     book = run(notebook(name, test=True))

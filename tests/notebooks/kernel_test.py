@@ -1,5 +1,6 @@
 """What notebooks need of the kernel, each fact a test. JUPYTER_PATH has the kernel."""
 
+import os
 import sys
 import time
 import unittest
@@ -20,8 +21,9 @@ Tensor<double> x{{1, 2}, {3, 4}};"""
 
 
 class Kernel:
-    def __init__(self):
-        self.manager, self.client = start_new_kernel(kernel_name="xcpp17")
+    def __init__(self, strict=True):
+        environment = {**os.environ, "XTAPE_STRICT": "1" if strict else ""}
+        self.manager, self.client = start_new_kernel(kernel_name="xcpp17", env=environment)
 
     def run(self, code, seconds=60):
         """(reply, outputs as (type, content, time)) of a cell."""
@@ -125,6 +127,19 @@ class AliveKernel(unittest.TestCase):
             reply = self.kernel.client.complete(start, len(start), reply=True, timeout=30)["content"]
             self.assertIn(name, reply["matches"])
             self.assertEqual(start[:reply["cursor_start"]] + name, start[:start.rfind(" ") + 1] + name)
+
+
+class StudentsKernel(unittest.TestCase):
+    def test_a_corrected_cell_can_be_run_again(self):
+        kernel = Kernel(strict=False)
+        kernel.run("void check(double (*f)(double)) {\n  std::cout << f(1);\n}")
+        for n in "12":
+            kernel.run("double answer(double x) {\n  return x * " + n + ";\n}")
+            _, outputs = kernel.run("check(answer);")
+            self.assertEqual(outputs[0][1]["text"], n)
+        for _ in range(2):
+            self.assertEqual(kernel.run("auto number = 1;")[0]["status"], "ok")
+        kernel.stop()
 
 
 class EndingKernel(unittest.TestCase):

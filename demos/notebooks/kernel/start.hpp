@@ -13,10 +13,10 @@ namespace xcpp::detail {
 
 /// A cell that crashes or is interrupted ends the process: C++ cannot be stopped in between.
 inline void give_up(int signal) {
-  const char* text =
-      signal == SIGINT ? "\nInterrupted: the kernel ends and starts again. Run the cells anew.\n"
-                       : "\nThe cell crashed (a bad memory access, or too deep a recursion): the "
-                         "kernel ends and starts again. Run the cells anew.\n";
+  const char* text = signal == SIGINT
+                         ? "\nInterrupted: the kernel ends and starts again. Run the cells anew.\n"
+                         : "\nThe cell crashed (a bad memory access, or too deep a recursion): the "
+                           "kernel ends and starts again. Run the cells anew.\n";
   if (write(2, text, strlen(text)) < 0) _exit(1);
   const timespec second{1, 0};  // for the text to be sent
   nanosleep(&second, nullptr);

@@ -1,5 +1,5 @@
-// xcpp::display as in xeus-cling and xeus-cpp: what the notebook shows of an object goes to standard
-// output between two control characters, so that it keeps its place among what is printed.
+// xcpp::display as in xeus-cling and xeus-cpp: what the notebook shows of an object goes to
+// standard output between two control characters, so that it keeps its place among what is printed.
 //
 // An object is shown by mime_bundle(x) or mime_bundle_repr(x), found by argument-dependent lookup,
 // else as Cling prints it.

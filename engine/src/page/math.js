@@ -6,13 +6,14 @@
 //   factor  := ["-"] atom ["_" atom] ["^" factor]
 "use strict";
 
-const GREEK = { pi: "π", phi: "φ", Phi: "Φ", lambda: "λ", dlambda: "dλ", delta: "δ", eps: "ε" };
-const PREFIX = new Set(["sum", "prod", "mean", "max", "min", "ln", "sin", "cos", "tanh", "integral"]);
+const GREEK = { pi: "π", phi: "φ", Phi: "Φ", lambda: "λ", dlambda: "dλ", epsilon: "ε" };
+const PREFIX = new Set(
+  ["sum", "prod", "mean", "var", "max", "min", "ln", "sin", "cos", "tanh", "integral"]);
 const SYMBOL = { "-": "−", ".": "⋅", "<=": "≤", ">=": "≥", "!=": "≠", "...": "…" };
 const TOKEN = new RegExp([
   "i-th",
   "(?!lambda_)[a-z]{2,}(?:_[a-z]{3,})+",  // an op's name: scatter_add
-  "[A-Za-z]+[0-9]*",
+  "[A-Za-z]+[0-9]*'?",
   "[0-9]+(?:\\.[0-9]+)?",
   "\\.\\.\\.|<=|>=|!=|\\S",
 ].join("|"), "g");
@@ -51,17 +52,29 @@ class Formula {
     if (/^[0-9([]/.test(token)) return true;
     if (!/^[A-Za-z]/.test(token)) return false;
     return token.replace(/[0-9]+$/, "").length === 1 || /^d[a-z][0-9]*$/.test(token) ||
-      token in GREEK || PREFIX.has(token) || ["(", "_"].includes(this.tokens[this.at + 1]);
+      token in GREEK || PREFIX.has(token) || ["(", "_", "^"].includes(this.tokens[this.at + 1]);
   }
 
   term() {
     let result = this.product();
     while (this.next === "/" && this.tokens[this.at + 1] !== undefined) {
       this.take();
-      const below = this.next === "(" ? this.script() : tag("mrow", this.product());
-      result = tag("mfrac", tag("mrow", result), below);
+      result = tag("mfrac", tag("mrow", result), this.below());
     }
     return result;
+  }
+
+  /** What stands below a line: a product, or the inside of parentheses that are all of it. */
+  below() {
+    const start = this.at;
+    const product = tag("mrow", this.product());
+    let depth = 0, closing = start;
+    do {
+      depth += (this.tokens[closing] === "(") - (this.tokens[closing] === ")");
+    } while (depth > 0 && ++closing < this.at);
+    if (this.tokens[start] !== "(" || closing !== this.at - 1) return product;
+    this.at = start;
+    return this.script();
   }
 
   product() {
@@ -84,7 +97,7 @@ class Formula {
     return result;
   }
 
-  /** What stands raised, lowered, or below a line: without its parentheses. */
+  /** What stands raised or lowered, without its parentheses. */
   script() {
     if (this.next !== "(") return tag("mrow", this.factor());
     this.take();

@@ -141,9 +141,10 @@ traces first_steps
 traces cancellation
 traces char_attention "${short[@]}"
 refused 'cannot write no/folder' first_steps --trace no/folder
+# own_model, the shortest program that trains and saves, takes no options.
 for source in "$demos"/*.cpp; do
   name=$(basename "$source" .cpp)
-  [ -e "$name.html" ] || wrong "no test of $name --trace"
+  [ $name = own_model ] || [ -e "$name.html" ] || wrong "no test of $name --trace"
 done
 
 exit $failed

@@ -3,6 +3,7 @@
 # ./demos/run.sh NAME ARGS... the same for one demo and its arguments
 # ./demos/run.sh notebooks    opens the notebooks in JupyterLab; arguments are passed on to it
 # ./demos/run.sh pages        makes pages to open in a browser, and says where they are
+# ./demos/run.sh NAME ARGS... the same for one demo and its arguments, as tiny_lm train --text FILE
 . "$(dirname "${BASH_SOURCE[0]}")/../tests/support/setup.sh"
 . "$root/tests/support/notebooks.sh"
 demos=$root/build/release/demos
@@ -48,9 +49,24 @@ case ${1-} in
     run=("$demos/$1" "${@:2}")
     ;;
 esac
+if [ $# -gt 0 ] && [ ! -f "$root/demos/$1.cpp" ] && [ "$1" != tiny_lm ]; then
+  names=$(cd "$root/demos" && printf '%s ' *.cpp tiny_lm)
+  fail "There is no demo '$1'; the demos: ${names//.cpp/}"
+fi
 
 install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev nlohmann-json3-dev libcli11-dev \
   gnuplot-nox
 check_tools cmake ninja "${CXX:-c++}" gnuplot
 build release -DXTAPE_BUILD_TESTS=OFF -DXTAPE_BUILD_BENCH=OFF
 "${run[@]}"
+
+if [ $# -gt 0 ]; then
+  name=$1
+  shift
+  [ "$name" = tiny_lm ] && name=tiny_lm/tiny_lm
+  exec "$root/build/release/demos/$name" "$@"
+fi
+for name in cancellation char_attention; do
+  printf '\n== %s\n' "$name"
+  "$root/build/release/demos/$name" || exit
+done

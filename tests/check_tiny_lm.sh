@@ -62,7 +62,8 @@ for kind in '' '--attention ordinary' '--pairing halves --dtype double' '--compo
   # shellcheck disable=SC2086
   train "full$kind" "${small[@]}" --steps 400 --eval-every 70 --save-every 30 $kind >stdout || wrong "train $kind: exit code $?"
   # shellcheck disable=SC2086
-  train "parts$kind" "${small[@]}" --steps 400 --eval-every 70 --save-every 30 $kind >stdout &
+  "$bin/tiny_lm" train --text text --out "parts$kind" "${small[@]}" --steps 400 --eval-every 70 \
+    --save-every 30 $kind >stdout &  # not by the function, whose process would be another
   until [ -s "parts$kind/metrics.jsonl" ] || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
   kill -INT $!
   wait $! || wrong "train $kind, interrupted: exit code $?"
@@ -87,7 +88,8 @@ paste losses losses--composition | awk '
   END { exit bad || NR != 24 }' || wrong "fused attention is not its composition"
 
 # kill -9
-train killed "${small[@]}" --steps 100000 --save-every 1 >/dev/null &
+begin=(train --text text --out killed "${small[@]}" --steps 100000 --save-every 1)
+"$bin/tiny_lm" "${begin[@]}" >/dev/null &
 for ((i = 0; i < kills; ++i)); do
   sleep "0.$((RANDOM % 5))$((RANDOM % 10))"
   kill -9 $!
@@ -97,11 +99,13 @@ for ((i = 0; i < kills; ++i)); do
     now=$(sed -E 's/.*after ([0-9]+) steps.*/\1/;q' stdout)
     [ "$now" -ge "${before-0}" ] || wrong "killed, training lost its way: step $now after $before"
     before=$now
-    train killed --resume >/dev/null 2>stderr &
+    "$bin/tiny_lm" train --text text --out killed --resume >/dev/null 2>stderr &
   else
-    train killed "${small[@]}" --steps 100000 --save-every 1 >/dev/null 2>stderr &
+    "$bin/tiny_lm" "${begin[@]}" >/dev/null 2>stderr &
   fi
 done
+rm -f killed/metrics.jsonl
+until [ -s killed/metrics.jsonl ] || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
 kill -INT $! && wait $! || wrong "killed $kills times, training does not go on:" "$(cat stderr)"
 [ "${before-0}" -gt 0 ] || wrong "killed, training never made a step"
 ls killed | grep -q '\.tmp$' && wrong "killed, training leaves unfinished files"
@@ -180,7 +184,7 @@ if command -v mpirun >/dev/null && ldd "$bin/tiny_lm" | grep -q libmpi; then
       { d = ($1 - $2) / $2; if (NF != 2 || d > 1e-6 || d < -1e-6) { print; bad = 1 } }
       END { exit bad || NR != 30 }' || wrong "$n ranks have not the losses of one process"
   done
-  "${ranks[@]}" 2 "$bin/tiny_lm" train --text text --out dead "${double[@]}" --steps 1000000 >stdout 2>stderr &
+  "${ranks[@]}" 2 "$bin/tiny_lm" train --text text --out dead "${double[@]/30/1000000}" >stdout 2>stderr &
   run=$!
   until [ -s dead/metrics.jsonl ] || ! kill -0 $run 2>/dev/null; do sleep 0.05; done
   kill -9 "$(pgrep -P $run tiny_lm | tail -1)"

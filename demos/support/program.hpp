@@ -5,17 +5,17 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <xtape/trace.hpp>
+
+#include "error.hpp"
 
 #ifdef _WIN32
 #include <io.h>
@@ -24,13 +24,6 @@
 #endif
 
 namespace demo {
-
-/// What the user can mend: a bad file, a bad option.
-struct UserError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-inline std::string last_system_error() { return std::generic_category().message(errno); }
 
 /// True when somebody watches standard output.
 inline bool on_terminal() {

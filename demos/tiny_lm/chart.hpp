@@ -18,7 +18,7 @@ struct Curve {
 };
 
 /// Writes FOLDER/loss.gp, which has the numbers, and draws FOLDER/loss.svg from it. False where
-/// there is no gnuplot.
+/// there is no gnuplot, or not two points of any curve.
 inline bool draw_chart(const std::filesystem::path& folder, const std::string& title,
                        const std::vector<Curve>& curves) {
   std::string text = R"gnuplot(# gnuplot loss.gp > loss.svg
@@ -38,6 +38,7 @@ set linetype 3 linecolor "#222222" linewidth 2
   std::string plot;
   char line[100];
   for (std::size_t i = 0; i < curves.size(); ++i) {
+    if (curves[i].points.size() < 2) continue;
     const std::string name = "$curve" + std::to_string(i);
     text += name + " << end\n";
     for (const auto& [x, y] : curves[i].points) {
@@ -45,10 +46,11 @@ set linetype 3 linecolor "#222222" linewidth 2
       text += line;
     }
     text += "end\n";
-    plot += (i == 0 ? "plot " : ", ") + name + " with lines title \"" + curves[i].title + "\"";
+    plot +=
+        (plot.empty() ? "plot " : ", ") + name + " with lines title \"" + curves[i].title + "\"";
   }
   demo::write_file(folder / "loss.gp", text + plot + "\n");
-  if (std::system("command -v gnuplot >/dev/null 2>&1") != 0) return false;
+  if (plot.empty() || std::system("command -v gnuplot >/dev/null 2>&1") != 0) return false;
   // The folder's name is nobody's command: it is only gone to.
   const std::filesystem::path here = std::filesystem::current_path();
   std::filesystem::current_path(folder);

@@ -40,6 +40,7 @@ void make_folder(const fs::path& folder) {
 
 /// The file of a run that a dead process was writing.
 void remove_unfinished(const fs::path& folder) {
+  if (!fs::is_directory(folder)) return;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == ".tmp" &&
         entry.path().filename().string().rfind("model.safetensors.", 0) == 0)
@@ -79,6 +80,8 @@ int train_command(const Options& o, const Ranks& ranks) {
 
 template <class T>
 int sample_command(const Options& o, const Ranks&) {
+  if (std::isnan(o.sampling.temperature + o.sampling.top_p))
+    throw demo::UserError("--temperature and --top-p must be numbers, not nan");
   const Run<T> run = load<T>(o.model);
   const Ids prompt = run.vocabulary.encode(o.prompt, "the prompt");
   xtape::Random random(static_cast<std::uint64_t>(o.seed));

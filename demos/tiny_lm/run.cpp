@@ -2,6 +2,7 @@
 #include "run.hpp"
 
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -23,6 +24,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Training, steps, batch, warmup, eval_every, s
                                    rate, decay, clip, composition)
 
 void check(const Training& t) {
+  if (std::isnan(t.rate + t.decay + t.clip))
+    throw demo::UserError("lr, decay and clip must be numbers, not nan");
   for (std::int64_t n : {t.steps, t.batch, t.eval_every, t.save_every})
     if (n < 1) throw demo::UserError("steps and batch of at least 1 are required");
   if (t.warmup < 0 || t.warmup > t.steps)
@@ -48,7 +51,7 @@ AdamW<T> optimiser(const Training& t) {
 }  // namespace
 
 template <class T>
-Run<T> begin(Config config, const Training& training, const std::string& text) {
+Run<T> begin(Config config, const Training& training, const std::string& text) try {
   check(training);
   Run<T> run;
   run.training = training;
@@ -60,6 +63,8 @@ Run<T> begin(Config config, const Training& training, const std::string& text) {
   run.model.composition = training.composition;
   run.adamw = optimiser<T>(training);
   return run;
+} catch (const std::invalid_argument& error) {
+  throw demo::UserError(error.what());
 }
 
 std::string file_of(const std::filesystem::path& folder) {

@@ -10,7 +10,7 @@
 #include <vector>
 #include <xtape/tensor.hpp>
 
-#include "../support/program.hpp"
+#include "../support/error.hpp"
 
 namespace tiny_lm {
 

@@ -42,31 +42,17 @@ case ${1-} in
   '') run=(run_all) ;;
   notebooks) run=(open_notebooks "${@:2}") ;;
   pages) run=(make_pages) ;;
+  tiny_lm) run=("$demos/tiny_lm/tiny_lm" "${@:2}") ;;
   *)
     names=$(cd "$root/demos" && printf '%s ' *.cpp)
     [ -f "$root/demos/$1.cpp" ] ||
-      fail "There is no demo '$1'; the demos: ${names//.cpp/}notebooks pages"
+      fail "There is no demo '$1'; the demos: ${names//.cpp/}tiny_lm notebooks pages"
     run=("$demos/$1" "${@:2}")
     ;;
 esac
-if [ $# -gt 0 ] && [ ! -f "$root/demos/$1.cpp" ] && [ "$1" != tiny_lm ]; then
-  names=$(cd "$root/demos" && printf '%s ' *.cpp tiny_lm)
-  fail "There is no demo '$1'; the demos: ${names//.cpp/}"
-fi
 
 install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev nlohmann-json3-dev libcli11-dev \
   gnuplot-nox
 check_tools cmake ninja "${CXX:-c++}" gnuplot
 build release -DXTAPE_BUILD_TESTS=OFF -DXTAPE_BUILD_BENCH=OFF
 "${run[@]}"
-
-if [ $# -gt 0 ]; then
-  name=$1
-  shift
-  [ "$name" = tiny_lm ] && name=tiny_lm/tiny_lm
-  exec "$root/build/release/demos/$name" "$@"
-fi
-for name in cancellation char_attention; do
-  printf '\n== %s\n' "$name"
-  "$root/build/release/demos/$name" || exit
-done

@@ -230,6 +230,14 @@ TEST_CASE("a tape's table leaves out what the tape did not keep and what is not 
   CHECK(table.rows[2].adjoint.empty());
 }
 
+TEST_CASE("a tape's table needs a target of one element on that tape") {
+  Tape<double> tape, other;
+  const auto x = tape.variable(Tensor<double>{1, 2});
+  CHECK_THROWS_AS(tape_table(tape, x), std::invalid_argument);
+  CHECK_THROWS_AS(tape_table(tape, Tensor<double>(1)), std::logic_error);
+  CHECK_THROWS_AS(tape_table(tape, other.variable(1)), std::logic_error);
+}
+
 TEST_CASE("a tape's table in HTML escapes names and leaves out the middle of long tapes") {
   Tape<double> tape;
   auto x = tape.variable(1, "<b>&");

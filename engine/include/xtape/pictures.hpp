@@ -79,7 +79,8 @@ struct TapeTable {
 template <class T>
 XTAPE_API TapeTable tape_table(const Tape<T>& tape);
 /// With the adjoint of every line between the variables and the target.
-/// Throws: as tape.gradient.
+/// Throws: std::logic_error when the target does not stand on this tape; std::invalid_argument when
+/// it has more than one element.
 template <class T>
 XTAPE_API TapeTable tape_table(Tape<T>& tape, In<T> target);
 

@@ -33,9 +33,9 @@ TEST_CASE("tiny_lm: a vocabulary is of the bytes that occur, and any file is a t
   CHECK(v.decode(v.encode(text, "t")) == text);
   CHECK(test::error_of<demo::UserError>([&] { v.encode("aab", "t"); }) ==
         "t has byte 98 at place 2, which the model's text has not");
-  std::string all;
-  for (int b = 0; b < 256; ++b) all += static_cast<char>(b);
-  CHECK(Vocabulary(all).decode(Vocabulary(all).encode(all, "t")) == all);
+  std::string every;
+  for (int b = 0; b < 256; ++b) every += static_cast<char>(b);
+  CHECK(Vocabulary(every).decode(Vocabulary(every).encode(every, "t")) == every);
   CHECK(Vocabulary("").size() == 0);
 }
 

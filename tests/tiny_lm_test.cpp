@@ -15,6 +15,7 @@ namespace {
 
 using namespace xtape;
 using namespace tiny_lm;
+using Ids = std::vector<std::int64_t>;
 
 struct Kind {
   Attention attention;
@@ -173,6 +174,41 @@ TEST_CASE("tiny_lm: the two attentions differ by vectors in size, not by matrice
   CHECK(count(make_model<float>(c, random).parameters) == ordinary + 2 * (4 * 16 + 32));
   c.tied = true;
   CHECK(count(make_model<float>(c, random).parameters) == ordinary + 2 * (4 * 16 + 32) - 63 * 128);
+}
+
+TEST_CASE_TEMPLATE("tiny_lm: training lowers the loss, to the same bits by two threads", T, float,
+                   double) {
+  const int before = num_threads();
+  for (const Kind& kind : kKinds) {
+    std::vector<double> losses[2];
+    for (int threads : {1, 2}) {
+      set_num_threads(threads);
+      Config config = small(kind);
+      config.width = 64;  // large enough for threads
+      config.context = 64;
+      Random random(5);
+      auto model = make_model<T>(config, random);
+      AdamW<T> adamw({1e-2});
+      Ids ids, next;
+      for (std::int64_t i = 0; i < 16 * 64; ++i) {
+        ids.push_back(i % 5);
+        next.push_back((i + 1) % 5);
+      }
+      for (int step = 0; step < 5; ++step) {
+        Tape<T> tape;
+        tape.watch(model.parameters);
+        const auto loss =
+            cross_entropy(forward(model, Index({16, 64}, ids)), Index({16, 64}, next));
+        auto gradients = std::move(tape).gradient(loss, model.parameters);
+        clip_by_global_norm(gradients, 1);
+        adamw.step(model.parameters, gradients);
+        losses[threads - 1].push_back(static_cast<double>(loss.item()));
+      }
+    }
+    CHECK(losses[0] == losses[1]);
+    CHECK(losses[0].back() < losses[0].front() - 0.5);
+  }
+  set_num_threads(before);
 }
 
 TEST_CASE("tiny_lm: sizes that make no model are refused") {

@@ -66,6 +66,7 @@ int train_command(const Options& o, const Ranks& ranks) {
                 static_cast<long long>(xtape::count(run.model.parameters)),
                 static_cast<long long>(run.training.seed),
                 run.step > 0 ? (", from step " + std::to_string(run.step)).c_str() : "");
+    std::fflush(stdout);
   }
   const Outcome outcome = train(run, split, o.out, ranks);
   if (!ranks.first()) return 0;

@@ -2,7 +2,6 @@
 #include "train.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -21,11 +20,6 @@ namespace tiny_lm {
 using namespace xtape;
 
 namespace {
-
-double now() {
-  using namespace std::chrono;
-  return duration<double>(steady_clock::now().time_since_epoch()).count();
-}
 
 template <class T>
 Tensor<T> loss_of(const Model<T>& model, const Windows& w) {
@@ -105,7 +99,8 @@ Outcome train(Run<T>& run, const Split& text, const std::filesystem::path& folde
   std::unique_ptr<Metrics> metrics;
   if (ranks.first()) metrics = std::make_unique<Metrics>(folder, run.step);
   if (ranks.first() && run.step == 0) save(run, folder);
-  Progress progress(o.steps);
+  // mpirun shows its processes a terminal even where it writes to a file.
+  Progress progress(o.steps, demo::on_terminal() && ranks.size() == 1);
   Outcome outcome;
   if (run.step == o.steps && ranks.first())
     outcome.validation = evaluate(run.model, text.validation);

@@ -30,6 +30,8 @@ struct Options {
                     norm = "auto";
   std::int64_t threads = 0, length = 500, seeds = 3, seed = 1;
   bool resume = false, whole = false;
+
+  Options() { config.hidden = 0; }  // follows from the width
 };
 
 void make_folder(const fs::path& folder) {

@@ -8,13 +8,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <vector>
 #include <xtape/xtape.hpp>
 
+#include "support/chart.hpp"
+#include "support/claims.hpp"
 #include "support/program.hpp"
 
 using namespace xtape;
@@ -105,26 +104,6 @@ plot "cancellation.csv" skip 1 using 1:4 with linespoints linestyle 1 title "sig
      1 - x with lines linecolor "#999999" dashtype 2 title "1 - λ"
 )gnuplot";
 
-/// Writes the table and its chart; says where.
-void write_files(const std::vector<Row>& rows, const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw demo::UserError("cannot make " + folder.string() + ": " + error.message());
-  demo::write_file(folder / "cancellation.csv", csv(rows));
-  demo::write_file(folder / "cancellation.gp", plot);
-  std::printf("table: %s\n", (folder / "cancellation.csv").string().c_str());
-
-  if (std::system("command -v gnuplot >/dev/null 2>&1") != 0) {
-    std::printf("chart: none, since gnuplot was not found\n");
-    return;
-  }
-  std::filesystem::current_path(folder);
-  if (std::system("gnuplot cancellation.gp >cancellation.svg.tmp") != 0)
-    throw demo::UserError("gnuplot could not draw " + (folder / "cancellation.svg").string());
-  std::filesystem::rename("cancellation.svg.tmp", "cancellation.svg");
-  std::printf("chart: %s\n", (folder / "cancellation.svg").string().c_str());
-}
-
 int compare(const std::string& folder, const std::string& trace_file) {
   const Tensor<double> signal{1, -2, 0.5, 3};  // the value of token 1; the others' are zero
   const Tensor<double> offset{10, -4, 7, 1};   // added to every value
@@ -156,14 +135,17 @@ int compare(const std::string& folder, const std::string& trace_file) {
     }
   }
   const double allowed = 1e-14 * largest(offset);
-  const bool offset_ok = error <= allowed, slope_ok = slope_error <= 1e-14;
-  std::printf("\noffset's response against (1 - lambda) c: off by at most %.1e, %.0e allowed: %s\n",
-              error, allowed, offset_ok ? "ok" : "WRONG");
-  std::printf(
-      "slope by the tape against -sum(G * (A2 V)): off by at most %.1e, 1e-14 allowed: %s\n\n",
-      slope_error, slope_ok ? "ok" : "WRONG");
-  write_files(rows, folder);
-  return offset_ok && slope_ok ? 0 : 1;
+  demo::Claims claims;
+  std::printf("\noffset's response against (1 - lambda) c: off by at most %.1e, %.0e allowed",
+              error, allowed);
+  claims.hold_if(error <= allowed);
+  std::printf("slope by the tape against -sum(G * (A2 V)): off by at most %.1e, 1e-14 allowed",
+              slope_error);
+  claims.hold_if(slope_error <= 1e-14);
+  std::printf("\n");
+  demo::write_table(folder, "cancellation.csv", csv(rows));
+  demo::write_chart(folder, "cancellation", plot);
+  return claims.exit_code();
 }
 
 }  // namespace

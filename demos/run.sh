@@ -4,6 +4,8 @@
 # ./demos/run.sh notebooks    opens the notebooks in JupyterLab; arguments are passed on to it
 # ./demos/run.sh pages        makes pages to open in a browser, and says where they are
 # ./demos/run.sh NAME ARGS... the same for one demo and its arguments, as tiny_lm train --text FILE
+# ./demos/run.sh experiments  the same for all of demos/experiments, which takes minutes
+# ./demos/run.sh NAME ARGS... the same for one demo or experiment and its arguments
 . "$(dirname "${BASH_SOURCE[0]}")/../tests/support/setup.sh"
 . "$root/tests/support/notebooks.sh"
 demos=$root/build/release/demos
@@ -50,9 +52,31 @@ case ${1-} in
     run=("$demos/$1" "${@:2}")
     ;;
 esac
+run=(cancellation char_attention)
+experiments=(depth common_mode controls)
+if [ "${1-}" = experiments ]; then
+  [ $# -eq 1 ] || fail "The experiments take no arguments together; one does: $0 common_mode --help"
+  run=("${experiments[@]}")
+  shift
+elif [ $# -gt 0 ] && [ ! -f "$root/demos/$1.cpp" ] && [ ! -f "$root/demos/experiments/$1.cpp" ]; then
+  names=$(cd "$root/demos" && printf '%s ' *.cpp)
+  fail "There is no demo '$1'; the demos: ${names//.cpp/}experiments, or one of them: ${experiments[*]}"
+fi
 
 install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev nlohmann-json3-dev libcli11-dev \
   gnuplot-nox
 check_tools cmake ninja "${CXX:-c++}" gnuplot
 build release -DXTAPE_BUILD_TESTS=OFF -DXTAPE_BUILD_BENCH=OFF
 "${run[@]}"
+
+if [ $# -gt 0 ]; then
+  name=$1
+  shift
+  exec "$root/build/release/demos/$name" "$@"
+fi
+status=0
+for name in "${run[@]}"; do
+  printf '\n== %s\n' "$name"
+  "$root/build/release/demos/$name" || status=$?
+done
+exit $status

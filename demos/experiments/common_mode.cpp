@@ -134,10 +134,8 @@ plot newhistogram "ordinary: A" offset 0,-0.3, for [i=4:6] "common_mode_attentio
 
 /// What is above the plot: the names and numbers that it takes from this run.
 std::string plot_settings(const Options& o, const Pairs& pairs) {
-  std::string seeds;
-  for (std::uint64_t seed : o.seeds) seeds += (seeds.empty() ? "" : " ") + std::to_string(seed);
   return "# gnuplot common_mode.gp > common_mode.svg\nordinary = '" + o.ordinary().name() +
-         "'\ndifferential = '" + o.differential().name() + "'\nseeds = '" + seeds +
+         "'\ndifferential = '" + o.differential().name() + "'\nseeds = '" + join(o.seeds) +
          "'\ncount = " + std::to_string(o.seeds.size()) + "\nchance = 1.0 / " +
          std::to_string(pairs.values) +
          "\nplaces = '\"the right place\" \"other places\" \"queries\"'\n"

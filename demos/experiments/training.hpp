@@ -150,4 +150,11 @@ inline std::string csv(const std::vector<Run>& runs) {
   return text;
 }
 
+/// Seeds as a chart's script has them: "1 2 3".
+inline std::string join(const std::vector<std::uint64_t>& seeds) {
+  std::string text;
+  for (std::uint64_t seed : seeds) text += (text.empty() ? "" : " ") + std::to_string(seed);
+  return text;
+}
+
 }  // namespace experiment

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ./demos/run.sh              installs what is missing, builds, runs cancellation and char_attention
 # ./demos/run.sh NAME ARGS... the same for one demo and its arguments
+# ./demos/run.sh experiments  measures what differential attention does, and draws it
 # ./demos/run.sh notebooks    opens the notebooks in JupyterLab; arguments are passed on to it
 # ./demos/run.sh pages        makes pages to open in a browser, and says where they are
 # ./demos/run.sh NAME ARGS... the same for one demo and its arguments, as tiny_lm train --text FILE
@@ -32,51 +33,33 @@ make_pages() {
   printf '  %s\n' "$out"/*.html
 }
 
-run_all() {
-  local name
-  for name in cancellation char_attention; do
+run_all() {  # run_all NAME...
+  local name status=0
+  for name; do
     printf '\n== %s\n' "$name"
-    "$demos/$name" || exit
+    "$demos/$name" || status=$?
   done
+  return $status
 }
 
+experiments=(depth common_mode controls)
 case ${1-} in
-  '') run=(run_all) ;;
+  '') run=(run_all cancellation char_attention) ;;
+  experiments) run=(run_all "${experiments[@]}") ;;
   notebooks) run=(open_notebooks "${@:2}") ;;
   pages) run=(make_pages) ;;
   tiny_lm) run=("$demos/tiny_lm/tiny_lm" "${@:2}") ;;
   *)
     names=$(cd "$root/demos" && printf '%s ' *.cpp)
-    [ -f "$root/demos/$1.cpp" ] ||
-      fail "There is no demo '$1'; the demos: ${names//.cpp/}tiny_lm notebooks pages"
+    [ -f "$root/demos/$1.cpp" ] || [ -f "$root/demos/experiments/$1.cpp" ] ||
+      fail "There is no demo '$1'; the demos: ${names//.cpp/}tiny_lm experiments notebooks pages" \
+        "One experiment: ${experiments[*]}"
     run=("$demos/$1" "${@:2}")
     ;;
 esac
-run=(cancellation char_attention)
-experiments=(depth common_mode controls)
-if [ "${1-}" = experiments ]; then
-  [ $# -eq 1 ] || fail "The experiments take no arguments together; one does: $0 common_mode --help"
-  run=("${experiments[@]}")
-  shift
-elif [ $# -gt 0 ] && [ ! -f "$root/demos/$1.cpp" ] && [ ! -f "$root/demos/experiments/$1.cpp" ]; then
-  names=$(cd "$root/demos" && printf '%s ' *.cpp)
-  fail "There is no demo '$1'; the demos: ${names//.cpp/}experiments, or one of them: ${experiments[*]}"
-fi
 
 install cmake ninja-build g++ libxtensor-dev libxsimd-dev xtl-dev nlohmann-json3-dev libcli11-dev \
   gnuplot-nox
 check_tools cmake ninja "${CXX:-c++}" gnuplot
 build release -DXTAPE_BUILD_TESTS=OFF -DXTAPE_BUILD_BENCH=OFF
 "${run[@]}"
-
-if [ $# -gt 0 ]; then
-  name=$1
-  shift
-  exec "$root/build/release/demos/$name" "$@"
-fi
-status=0
-for name in "${run[@]}"; do
-  printf '\n== %s\n' "$name"
-  "$root/build/release/demos/$name" || status=$?
-done
-exit $status

@@ -17,8 +17,8 @@ mkdir -p "$out" && cd "$out" || exit
 export OMP_NUM_THREADS=${OMP_NUM_THREADS-1}
 {
   echo 'way,"B,H,T,D",mask,threads,median_ms,peak_mib,needed_mib,tokens'
-  for tokens in 128 256 512 1024 2048 4096 8192 16384; do
-    for way in fused composition; do
+  for way in fused composition; do
+    for tokens in 128 256 512 1024 2048 4096 8192 16384; do
       [ $way = composition ] && [ $tokens -gt 8192 ] && continue
       line=$("$root/build/bench/tests/bench/length" $way 1 1 $tokens 64 causal) || exit
       echo "$line,$tokens"

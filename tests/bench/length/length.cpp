@@ -47,9 +47,9 @@ int measure(bool fused, const Shape& narrow, bool causal) {
     {
       Tape<float> tape;
       const auto x = tape.variable(inputs);
-      const auto y =
-          fused ? fused::differential_attention(x[0], x[1], x[2], x[3], x[4], x[5], causal)
-                : differential_attention(x[0], x[1], x[2], x[3], x[4], x[5], causal);
+      const auto y = fused
+                         ? fused::differential_attention(x[0], x[1], x[2], x[3], x[4], x[5], causal)
+                         : differential_attention(x[0], x[1], x[2], x[3], x[4], x[5], causal);
       const auto gradients = std::move(tape).vjp(y, seed, x);
     }
     seconds.push_back(now() - start);

@@ -132,7 +132,7 @@ Outcome train(Run<T>& run, const Split& text, const std::filesystem::path& folde
     progress.show(run.step, shared[0], validation, tokens, spent);
   }
   outcome.finished = run.step == o.steps;
-  if (ranks.first()) draw_chart(folder, "Training of tiny_lm", metrics->curves());
+  if (ranks.first()) draw_chart(folder, "Training of a tiny language model", metrics->curves());
   return outcome;
 }
 

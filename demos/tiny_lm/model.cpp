@@ -46,7 +46,7 @@ std::vector<Blank> blanks(const Config& c) {
     add("mlp_norm.weight", {c.width}, 0);
     add("mlp.gate.weight", {c.hidden, c.width}, into);
     add("mlp.up.weight", {c.hidden, c.width}, into);
-    add("mlp.down.weight", {c.width, c.hidden}, out / std::sqrt(static_cast<double>(c.hidden)));
+    add("mlp.down.weight", {c.width, c.hidden}, into * out);
   }
   list.push_back({"norm.weight", {c.width}, 0});
   if (!c.tied) list.push_back({"head.weight", {c.symbols, c.width}, 0.02});

@@ -22,7 +22,7 @@ Tensor<T> softsign(const Tensor<T>& x) {
 /// Rows over their root mean square: one pass here, and the derivatives of the plain definition.
 /// Formula: y = x / (mean of x^2 over the last axis + 1e-6)^(1/2)
 template <class T>
-Tensor<T> rms_norm(const Tensor<T>& x) {
+Tensor<T> unit_rms(const Tensor<T>& x) {
   std::vector<T> values = x.values();
   const auto n = static_cast<std::size_t>(x.dim(-1));
   for (std::size_t row = 0; row < values.size(); row += n) {
@@ -31,7 +31,7 @@ Tensor<T> rms_norm(const Tensor<T>& x) {
     const T scale = T(1 / std::sqrt(squares / double(n) + 1e-6));
     for (std::size_t i = row; i < row + n; ++i) values[i] *= scale;
   }
-  return record_fused<T>("rms_norm", {x.shape(), values}, {x}, [](const auto& in) {
+  return record_fused<T>("unit_rms", {x.shape(), values}, {x}, [](const auto& in) {
     return in[0] / sqrt(mean(square(in[0]), -1, true) + 1e-6);
   });
 }

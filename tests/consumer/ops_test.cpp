@@ -48,7 +48,7 @@ std::vector<Row> rows() {
             return x;
           }),
       row(
-          "rms_norm", {{2, 3}, {4}, {1, 2, 3}, {0, 3}}, [](const auto& x) { return rms_norm(x); },
+          "unit_rms", {{2, 3}, {4}, {1, 2, 3}, {0, 3}}, [](const auto& x) { return unit_rms(x); },
           [](const Values& x, std::size_t n) {
             Values y = x;
             for (std::size_t i = 0; i < x.size(); ++i) y[i] /= rms(x, i - i % n, n);

@@ -82,7 +82,7 @@ struct Head {
 };
 
 /// The queries of a head that are worked on at once.
-inline constexpr std::int64_t kAttentionRows = 64;
+constexpr std::int64_t kAttentionRows = 64;  // not inline: a reference to it needs no symbol
 
 /// The values of scratch that the passes over a head need.
 template <class T>

@@ -275,3 +275,8 @@ TEST_CASE("a moved-from tensor has no value and can be assigned again") {
   y = std::as_const(y);
   CHECK(y.item() == 1);
 }
+
+TEST_CASE_TEMPLATE("a list of one zero is a value in a generic lambda too", T, float, double) {
+  const auto make = [](auto) { return Tensor<T>{0}; };
+  CHECK(make(1).values() == std::vector<T>{0});
+}

@@ -92,7 +92,7 @@ Body<E>* scalar(E value) {
 template <class E>
 Fresh<E> fresh(const Dims& shape) {
   Body<E>* body = new_body<E>(shape);
-  return {Array<E>(body), const_cast<E*>(body->data)};
+  return {Array<E>::adopt(body), const_cast<E*>(body->data)};
 }
 
 template <class E>
@@ -106,7 +106,7 @@ Array<E> view(const Array<E>& x, const Dims& shape, const Dims& strides, std::in
   body->data = base->data + offset;
   body->owner = base->owner ? base->owner : base;
   body->owner->references.fetch_add(1, std::memory_order_relaxed);
-  return Array<E>(body);
+  return Array<E>::adopt(body);
 }
 
 }  // namespace detail

@@ -146,8 +146,13 @@ class XTAPE_API Array {
   /// True when the values lie in row-major order without gaps.
   bool is_contiguous() const { return detail::body(*this, "is_contiguous").contiguous; }
 
-  /// For the library: takes over a reference to `body`.
-  explicit Array(detail::Body<E>* body) noexcept : body_(body) {}
+  /// For the library: takes over a reference to `body`. No constructor: a list of the number 0 is
+  /// taken for a pointer by Clang 14, in generic lambdas.
+  static Array adopt(detail::Body<E>* body) noexcept {
+    Array result;
+    result.body_ = body;
+    return result;
+  }
   /// For the library: the body, null for none.
   detail::Body<E>* raw() const noexcept { return body_; }
 

@@ -3,25 +3,7 @@
 # XTAPE_BIN_DIR is the folder with their programs.
 demos=$(cd "$(dirname "${BASH_SOURCE[0]}")/../demos" && pwd) || exit
 bin=$(cd "${XTAPE_BIN_DIR:?the folder with the demos}" && pwd) || exit
-work=$(mktemp -d) || exit
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit
-failed=0
-
-wrong() {  # wrong TEXT...: a check failed
-  printf '%s\n' "$@"
-  failed=1
-}
-
-# refused WORDS PROGRAM ARGS...: exit code 2 and exactly one line on stderr that has the words.
-refused() {
-  local words=$1 status=0
-  shift
-  "$bin/$1" "${@:2}" >stdout 2>stderr || status=$?
-  [ $status -eq 2 ] || wrong "$*: exit code $status, not 2"
-  [ "$(wc -l <stderr)" -eq 1 ] || wrong "$*: not one line on stderr:" "$(cat stderr)"
-  grep -qF -- "$words" stderr || wrong "$*: no '$words' in: $(cat stderr)"
-}
+. "$(dirname "${BASH_SOURCE[0]}")/support/programs.sh"
 
 # cancellation
 "$bin/cancellation" --out folder/deep >stdout || wrong "cancellation: exit code $?"

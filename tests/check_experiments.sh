@@ -2,32 +2,7 @@
 # The experiments as a user meets them: figures, files, exit codes. controls takes minutes, so only its
 # options are tried. XTAPE_BIN_DIR is the folder with the programs.
 bin=$(cd "${XTAPE_BIN_DIR:?the folder with the demos}" && pwd) || exit
-work=$(mktemp -d) || exit
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit
-failed=0
-
-wrong() {  # wrong TEXT...: a check failed
-  printf '%s\n' "$@"
-  failed=1
-}
-
-# ends CODE PROGRAM ARGS...: the exit code; what is printed goes to stdout and stderr.
-ends() {
-  local code=$1 status=0
-  shift
-  "$bin/$1" "${@:2}" >stdout 2>stderr || status=$?
-  [ $status -eq "$code" ] || wrong "$*: exit code $status, not $code" "$(cat stdout stderr)"
-}
-
-# refused WORDS PROGRAM ARGS...: exit code 2 and exactly one line on stderr that has the words.
-refused() {
-  local words=$1
-  shift
-  ends 2 "$@"
-  [ "$(wc -l <stderr)" -eq 1 ] && grep -qF -- "$words" stderr ||
-    wrong "$*: not one line with '$words':" "$(cat stderr)"
-}
+. "$(dirname "${BASH_SOURCE[0]}")/support/programs.sh"
 
 # drawn FILE WORDS...: a chart that has the words
 drawn() {

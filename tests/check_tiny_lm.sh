@@ -4,26 +4,8 @@
 # XTAPE_BIN_DIR is the folder with the demos' programs.
 bin=$(cd "${XTAPE_BIN_DIR:?the folder with the demos}/tiny_lm" && pwd) || exit
 kills=${1-10}
-work=$(mktemp -d) || exit
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit
+. "$(dirname "${BASH_SOURCE[0]}")/support/programs.sh"
 export OMP_NUM_THREADS=${OMP_NUM_THREADS-1}  # of a model this small, more would only wait
-failed=0
-
-wrong() {  # wrong TEXT...: a check failed
-  printf '%s\n' "$@"
-  failed=1
-}
-
-# refused WORDS ARGS...: exit code 2 and exactly one line on stderr that has the words.
-refused() {
-  local words=$1 status=0
-  shift
-  "$bin/tiny_lm" "$@" >stdout 2>stderr || status=$?
-  [ $status -eq 2 ] || wrong "$*: exit code $status, not 2"
-  [ "$(wc -l <stderr)" -eq 1 ] || wrong "$*: not one line on stderr:" "$(cat stderr)"
-  grep -qF -- "$words" stderr || wrong "$*: no '$words' in: $(cat stderr)"
-}
 
 # The same words in another order, again and again: 6 kB of which most can be learned.
 awk 'BEGIN { srand(1)
@@ -144,31 +126,31 @@ head -c 5000 whole/model.safetensors >cut
 mkdir cutdir strange
 cp cut cutdir/model.safetensors
 printf '\2\0\0\0\0\0\0\0{}' >strange/model.safetensors
-refused 'cannot open missing' train --text missing
-refused 'is too short' train --text few
-refused 'a size of 0' train --text empty
-refused 'is there already: --resume' train --text text --out whole
-refused 'nowhere/model.safetensors' train --text text --out nowhere --resume
-refused 'is not the text' train --text few --out whole --resume
-refused '--lr' train --text text --out whole --resume --lr 1
-refused '--text' train
-refused '--bogus' train --text text --bogus
-refused 'width 20 and 8 heads' train --text text --out x --width 20
-refused '3 heads' train --text text --out x --heads 3 --width 12
-refused '--attention' train --text text --attention cubic
-refused '--pairing' train --text text --pairing none
-refused '--steps' train --text text --steps 0
-refused '--dtype' train --text text --dtype half
-refused 'a warm-up of 100' train --text text --out x --steps 50
-refused '--temperature' sample --model whole --prompt a --temperature nan
-refused '--top-p' sample --model whole --prompt a --top-p 2
-refused 'byte 195 at place 3' sample --model whole --prompt "$(cat other)"
-refused '--prompt' sample --model whole --prompt ''
-refused 'missing/model.safetensors' sample --model missing --prompt a
-refused 'cutdir/model.safetensors' sample --model cutdir --prompt a
-refused 'strange/model.safetensors is no model: no "config" is in its metadata' eval --model strange --text text
+refused 'cannot open missing' tiny_lm train --text missing
+refused 'is too short' tiny_lm train --text few
+refused 'a size of 0' tiny_lm train --text empty
+refused 'is there already: --resume' tiny_lm train --text text --out whole
+refused 'nowhere/model.safetensors' tiny_lm train --text text --out nowhere --resume
+refused 'is not the text' tiny_lm train --text few --out whole --resume
+refused '--lr' tiny_lm train --text text --out whole --resume --lr 1
+refused '--text' tiny_lm train
+refused '--bogus' tiny_lm train --text text --bogus
+refused 'width 20 and 8 heads' tiny_lm train --text text --out x --width 20
+refused '3 heads' tiny_lm train --text text --out x --heads 3 --width 12
+refused '--attention' tiny_lm train --text text --attention cubic
+refused '--pairing' tiny_lm train --text text --pairing none
+refused '--steps' tiny_lm train --text text --steps 0
+refused '--dtype' tiny_lm train --text text --dtype half
+refused 'a warm-up of 100' tiny_lm train --text text --out x --steps 50
+refused '--temperature' tiny_lm sample --model whole --prompt a --temperature nan
+refused '--top-p' tiny_lm sample --model whole --prompt a --top-p 2
+refused 'byte 195 at place 3' tiny_lm sample --model whole --prompt "$(cat other)"
+refused '--prompt' tiny_lm sample --model whole --prompt ''
+refused 'missing/model.safetensors' tiny_lm sample --model missing --prompt a
+refused 'cutdir/model.safetensors' tiny_lm sample --model cutdir --prompt a
+refused 'strange/model.safetensors is no model: no "config" is in its metadata' tiny_lm eval --model strange --text text
 touch file
-refused 'cannot make file/folder' train --text text --out file/folder
+refused 'cannot make file/folder' tiny_lm train --text text --out file/folder
 
 # N processes train as one does with N times the batch.
 if command -v mpirun >/dev/null && ldd "$bin/tiny_lm" | grep -q libmpi; then

@@ -52,10 +52,11 @@ void remove_unfinished(const fs::path& folder) {
 template <class T>
 int train_command(const Options& o, const Ranks& ranks) {
   const std::string text = demo::read_file(o.text);
-  if (o.resume) {
-    if (ranks.first()) remove_unfinished(o.out);
-  } else if (fs::exists(file_of(o.out))) {
-    throw demo::UserError(file_of(o.out) + " is there already: --resume goes on with it");
+  if (ranks.first()) {  // a later rank would find the file that this one begins
+    if (o.resume)
+      remove_unfinished(o.out);
+    else if (fs::exists(file_of(o.out)))
+      throw demo::UserError(file_of(o.out) + " is there already: --resume goes on with it");
   }
   Run<T> run = o.resume ? load<T>(o.out) : begin<T>(o.config, o.training, text);
   if (run.text_id != identify(text))

@@ -1,12 +1,9 @@
 #!/usr/bin/env bash
 # ./demos/run.sh              installs what is missing, builds, runs cancellation and char_attention
-# ./demos/run.sh NAME ARGS... the same for one demo and its arguments
-# ./demos/run.sh experiments  measures what differential attention does, and draws it
+# ./demos/run.sh NAME ARGS... the same for one demo or experiment, as tiny_lm train --text FILE
+# ./demos/run.sh experiments  measures what differential attention does, in minutes, and draws it
 # ./demos/run.sh notebooks    opens the notebooks in JupyterLab; arguments are passed on to it
 # ./demos/run.sh pages        makes pages to open in a browser, and says where they are
-# ./demos/run.sh NAME ARGS... the same for one demo and its arguments, as tiny_lm train --text FILE
-# ./demos/run.sh experiments  the same for all of demos/experiments, which takes minutes
-# ./demos/run.sh NAME ARGS... the same for one demo or experiment and its arguments
 . "$(dirname "${BASH_SOURCE[0]}")/../tests/support/setup.sh"
 . "$root/tests/support/notebooks.sh"
 demos=$root/build/release/demos

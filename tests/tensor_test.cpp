@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -225,12 +226,15 @@ TEST_CASE("zeros ones full arange linspace and eye hold what their names say") {
 }
 
 TEST_CASE("makers of tensors refuse impossible numbers") {
-  CHECK(invalid([] { Tensor<double>::arange(0, 1, 0); }) ==
-        "[arange] from 0.000000 to 1.000000 in steps of 0.000000: finite numbers and a step other "
-        "than 0 are required.");
-  CHECK(invalid([] { Tensor<double>::arange(0, std::numeric_limits<double>::infinity()); }) ==
-        "[arange] from 0.000000 to inf in steps of 1.000000: finite numbers and a step other than "
-        "0 are required.");
+  CHECK(
+      invalid([] { Tensor<double>::arange(0, 1, 0); }) ==
+      "[arange] from 0.000000 to 1.000000 in steps of 0.000000: finite numbers, a step other than "
+      "0 and fewer than 10^15 values are required.");
+  CHECK(
+      invalid([] { Tensor<double>::arange(0, std::numeric_limits<double>::infinity()); }) ==
+      "[arange] from 0.000000 to inf in steps of 1.000000: finite numbers, a step other than 0 and "
+      "fewer than 10^15 values are required.");
+  CHECK_THROWS_AS(Tensor<double>::arange(0, 1e15), std::invalid_argument);
   CHECK(invalid([] { Tensor<double>::linspace(0, 1, -2); }) ==
         "[linspace] shape [-2]: no length may be negative.");
   CHECK(invalid([] { Tensor<double>::eye(-1); }) ==

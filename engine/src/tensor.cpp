@@ -24,7 +24,7 @@ Tensor<T> Tensor<T>::arange(double start, double stop, double step) {
   const double count = std::ceil((stop - start) / step);
   if (!(std::abs(count) < 1e15))
     fail("arange", "from ", start, " to ", stop, " in steps of ", step,
-         ": finite numbers and a step other than 0 are required.");
+         ": finite numbers, a step other than 0 and fewer than 10^15 values are required.");
   Dims dims;
   dims.push_back(std::max<std::int64_t>(0, static_cast<std::int64_t>(count)));
   return generate<T>(dims, [=](std::int64_t i) { return start + static_cast<double>(i) * step; });

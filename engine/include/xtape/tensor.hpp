@@ -56,7 +56,8 @@ class XTAPE_API Tensor : public Array<T> {
   static Tensor zeros(const Shape& shape) { return full(shape, 0); }
   static Tensor ones(const Shape& shape) { return full(shape, 1); }
   static Tensor full(const Shape& shape, double value);
-  /// start, start + step, ... below stop (above it for a negative step). Throws: step 0.
+  /// start, start + step, ... below stop (above it for a negative step). Throws: step 0,
+  /// a number that is not finite, or 10^15 values and more.
   static Tensor arange(double start, double stop, double step = 1);
   /// `count` values from start to stop, both included.
   static Tensor linspace(double start, double stop, std::int64_t count);

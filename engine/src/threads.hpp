@@ -12,12 +12,13 @@ int threads_for(std::int64_t jobs, double nanoseconds) noexcept;
 int this_thread() noexcept;
 
 /// Calls job(i) for 0 <= i < jobs, each once, in any order and at once where that pays. A job must
-/// not throw, and write only what no other job reads or writes.
+/// not throw, and write only what no other job reads or writes. A thread's share is fixed, and of
+/// jobs that follow on each other: what it wrote for one op is in its cache when the next op reads.
 template <class Job>
 void parallel(std::int64_t jobs, [[maybe_unused]] double nanoseconds, const Job& job) {
 #ifdef _OPENMP
   if (const int threads = threads_for(jobs, nanoseconds); threads > 1) {
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (std::int64_t i = 0; i < jobs; ++i) job(i);
     return;
   }

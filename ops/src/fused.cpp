@@ -118,7 +118,10 @@ void for_each_part(const Call<T>& call, std::int64_t parts, bool backward, doubl
   const auto scratch = fresh<T>(to_dims({needed * threads_for(jobs, work)}, "attention"));
   const std::int64_t blocks = blocks_of(any);
   parallel(jobs, work, [&](std::int64_t job) {
-    const std::int64_t at = job / parts, part = job % parts;
+    // From both ends to the middle: where masked, the first parts have the least to do, and a
+    // thread gets parts that follow on each other.
+    const std::int64_t at = job / parts, turn = job % parts;
+    const std::int64_t part = turn % 2 == 0 ? turn / 2 : parts - 1 - turn / 2;
     use(at / shape[1], at % shape[1], part, blocks * part / parts * kAttentionRows,
         std::min(any.queries, blocks * (part + 1) / parts * kAttentionRows),
         scratch.data + needed * this_thread());

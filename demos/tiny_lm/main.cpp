@@ -27,7 +27,7 @@ struct Options {
   Training training;
   Sampling sampling;
   std::string text, out = "tiny_lm.out", model = "tiny_lm.out", prompt, dtype = "float",
-                    norm = "auto";
+                    norm = "auto", trace;
   std::int64_t threads = 0, length = 500, seeds = 3, seed = 1;
   bool resume = false, whole = false;
 
@@ -70,6 +70,7 @@ int train_command(const Options& o, const Ranks& ranks) {
                 static_cast<long long>(run.training.seed),
                 run.step > 0 ? (", from step " + std::to_string(run.step)).c_str() : "");
     std::fflush(stdout);
+    if (!o.trace.empty()) demo::write_file(o.trace, trace_next_step(run, split));
   }
   const Outcome outcome = train(run, split, o.out, ranks);
   if (!ranks.first()) return 0;
@@ -194,6 +195,7 @@ int main(int argc, char** argv) {
                                ->transform(CLI::CheckedTransformer(attentions))
                                ->default_str("differential");
   CLI::Option* resume = train.add_flag("--resume", o.resume, "Goes on with the run in --out");
+  demo::add_trace_option(train, o.trace);
   for (CLI::Option* option : fixed) resume->excludes(option);
   resume->excludes(attention);
   add_training(compare, o);

@@ -1,5 +1,5 @@
-// The page of a tape in a browser. PAGES is a folder with cancellation.html and char_attention.html;
-// LONG is a page of 2000 lines.
+// The page of a tape in a browser. PAGES is a folder with those of some demos; LONG is a page of 2000
+// lines.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -77,6 +77,17 @@ test("a trace shows its data: formulas, values and paths", async () => {
   assert.deepEqual(page.complaints, []);
 });
 
+test("the list shows the line that a link leads to", async () => {
+  for (const fragment of ["#forward-116", "#backward-60"]) {
+    const page = await browser.open(file("tiny_lm.html"), { fragment });
+    await new Promise((resolve) => setTimeout(resolve, 200));  // until it is drawn
+    const place = (node) => page.evaluate(`document.${node}.getBoundingClientRect().toJSON()`);
+    const [list, line] = [await place("getElementById('listing')"), await place("querySelector('#lines .here')")];
+    assert.ok(line.top >= list.top && line.bottom <= list.bottom, fragment);
+    assert.deepEqual(page.complaints, []);
+  }
+});
+
 test("the numbers behind a map of pixels unfold", async () => {
   const { lines } = json("char_attention.html", "tape");
   const wide = lines.findIndex(({ value }) => value?.shown[2] > 8);
@@ -88,7 +99,7 @@ test("the numbers behind a map of pixels unfold", async () => {
 });
 
 test("every step of a trace can be shown", async () => {
-  for (const name of ["cancellation.html", "char_attention.html"]) {
+  for (const name of ["cancellation.html", "char_attention.html", "tiny_lm.html"]) {
     const page = await browser.open(file(name));
     assert.equal(await page.evaluate("steps.every((_, i) => (goTo(i), current === i))"), true);
     assert.deepEqual(await page.nameless(), []);
@@ -137,7 +148,7 @@ test("a trace of 2000 lines opens within a second", async () => {
 });
 
 test("a trace fits on a phone", async () => {
-  for (const name of ["cancellation.html", "char_attention.html"]) {
+  for (const name of ["cancellation.html", "char_attention.html", "tiny_lm.html"]) {
     const page = await browser.open(file(name), { width: 360, height: 740 });
     assert.equal(await page.evaluate("document.getElementById('listing').open"), false);
     assert.equal(await page.evaluate(

@@ -181,6 +181,7 @@ function listLines() {
     entries.append(item);
   });
   byId("lines").append(entries);
+  byId("lines").classList.toggle("long", lines.length > 500);  // then heights are guessed, for speed
 }
 
 function summarise() {

@@ -52,8 +52,8 @@ const bytesText = (n) => (n < 10000 ? `${n} bytes` : `${numberText(n / 1024)} Ki
 
 function keptText(node) {
   if (!node.value) return "The tape does not keep this value: no gradient needs it.";
-  if (node.storage !== node.line) return `Keeps no bytes of its own: it shares the storage of ${nameOf(node.storage)}.`;
-  return `Keeps ${bytesText(node.bytes)} alive.`;
+  if (node.storage !== node.line) return `This value takes no bytes of its own: it shares the storage of ${nameOf(node.storage)}.`;
+  return `The tape keeps this value: ${bytesText(node.bytes)}.`;
 }
 
 /** Words and links: "Used by %3, %4." */

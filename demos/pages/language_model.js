@@ -39,7 +39,7 @@ function fillChoices({ layers, heads, context, parameters, steps }) {
     byId(id).append(...Array.from({ length: count }, (_, i) => element("option", {}, String(i + 1))));
   fill("layer", layers);
   fill("head", heads);
-  byId("about").textContent = `${parameters} parameters, trained for ${steps} steps: ${layers} layers of ` +
+  byId("about").textContent = `${parameters.toLocaleString("en")} parameters, trained for ${steps} steps: ${layers} layers of ` +
     `${heads} heads, each with two maps; it sees the last ${context} characters.`;
 }
 

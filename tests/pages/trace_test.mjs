@@ -15,7 +15,11 @@ let browser;
 before(async () => { browser = await Browser.start(); });
 after(() => browser.close());
 
-const position = (page) => page.evaluate("location.hash");
+/** The address, when it has followed the step that is shown. */
+async function position(page) {
+  await page.until("location.hash === '#' + addressOf(steps[current])");
+  return page.evaluate("location.hash");
+}
 
 test("a trace steps by keys, buttons and slider", async () => {
   const page = await browser.open(file("cancellation.html"));

@@ -139,11 +139,14 @@ function show(index) {
 // As an iframe's srcdoc the page has no address of its own, and links would lead out of it.
 const inFrame = location.protocol === "about:";
 let current = 0;
-/** Goes to a step; its address is a link to it. */
+let addressing;
+/** Goes to a step; its address is a link to it, set when one stays, as browsers bear few changes. */
 function goTo(index) {
   current = Math.max(0, Math.min(steps.length - 1, index));
-  if (!inFrame) history.replaceState(null, "", "#" + addressOf(steps[current]));
   show(current);
+  clearTimeout(addressing);
+  const address = "#" + addressOf(steps[current]);
+  if (!inFrame) addressing = setTimeout(() => history.replaceState(null, "", address), 100);
 }
 const turn = () =>
   goTo(stepAt.get(addressOf({ line: steps[current].line, backward: !steps[current].backward })) ?? current);

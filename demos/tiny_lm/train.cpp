@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "batch.hpp"
 #include "interrupts.hpp"
 #include "metrics.hpp"
 #include "nonfinite.hpp"
@@ -20,22 +21,6 @@ namespace tiny_lm {
 using namespace xtape;
 
 namespace {
-
-template <class T>
-Tensor<T> loss_of(const Model<T>& model, const Windows& w) {
-  return cross_entropy(forward(model, w.ids), w.next);
-}
-
-/// The windows of one of `ranks` processes, of a batch that all of them draw.
-template <class T>
-Windows next_batch(Run<T>& run, const Ids& text, std::int64_t rank, std::int64_t ranks) {
-  const std::int64_t context = run.model.config.context, batch = run.training.batch;
-  Ids starts;
-  for (std::int64_t i = 0; i < ranks * batch; ++i)
-    starts.push_back(run.random.below(static_cast<std::int64_t>(text.size()) - context));
-  const auto first = starts.begin() + static_cast<std::ptrdiff_t>(rank * batch);
-  return Windows(text, {first, first + static_cast<std::ptrdiff_t>(batch)}, context);
-}
 
 /// Throws: what became of step `run.step + 1`.
 template <class T>
@@ -95,7 +80,7 @@ template <class T>
 std::string trace_next_step(Run<T> run, const Split& text) {
   Tape<T> tape(Keep::values);
   tape.watch(run.model.parameters);
-  const Tensor<T> loss = loss_of(run.model, next_batch(run, text.training, 0, 1));
+  const Tensor<T> loss = loss_of(run.model, next_batch(run, text.training));
   return trace(tape, loss, "Step " + std::to_string(run.step + 1) + " of a tiny language model");
 }
 

@@ -26,6 +26,10 @@ make_pages() {
     --trace "$out/cancellation.html" || exit
   stage "trace char_attention" "$demos/char_attention" --width 32 --context 16 --steps 200 \
     --trace "$out/char_attention.html" || exit
+  rm -rf "$root/out/one_step"
+  stage "trace tiny_lm" "$demos/tiny_lm/tiny_lm" train --text "$root/README.md" --out "$root/out/one_step" \
+    --width 32 --heads 4 --context 16 --batch 1 --steps 1 --warmup 0 --composition \
+    --trace "$out/tiny_lm.html" || exit
   printf '\nTo be opened in a browser:\n'
   printf '  %s\n' "$out"/*.html
 }

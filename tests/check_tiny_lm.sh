@@ -105,6 +105,23 @@ done
 "$bin/tiny_lm" eval --model whole --text text | grep -q '^text, last tenth: [0-9.]* bits/byte after 60 steps' ||
   wrong "eval does not tell the loss"
 
+# export: the weights alone, which write and measure the same, but training does not go on from them.
+"$bin/tiny_lm" export --model whole --out weights || wrong "export: exit code $?"
+[ "$(wc -c <weights/model.safetensors)" -lt "$(($(wc -c <whole/model.safetensors) / 2))" ] || wrong "an exported model is large"
+cmp <(sample) <("$bin/tiny_lm" sample --model weights --prompt 'the ') || wrong "an exported model writes another text"
+refused 'was exported' tiny_lm train --text text --out weights --resume
+refused 'is there already' tiny_lm export --model whole --out weights
+
+# --trace: a page of the first step, or of the next after --resume; the run is none the less the same.
+for way in '' --composition; do
+  train "traced$way" "${small[@]}" --steps 60 --eval-every 20 --save-every 15 --trace page.html $way >stdout || wrong "--trace: exit code $?"
+  grep -q '<title>Step 1 of a tiny language model' page.html && grep -q '"label":"layers.1.mlp.down.weight"' page.html ||
+    wrong "--trace writes no page of a step"
+done
+grep -q '"op":"softmax"' page.html || wrong "the page of a composition has no softmax"
+same whole traced || wrong "--trace changes the run"
+refused 'cannot write no/folder' tiny_lm train --text text --out x "${small[@]}" --trace no/folder
+
 # compare
 "$bin/tiny_lm" compare --text text --out both "${small[@]}" --steps 20 --eval-every 10 --seeds 2 >stdout || wrong "compare: exit code $?"
 for words in 'attention      parameters' 'ordinary  ' 'differential  ' 'spread'; do

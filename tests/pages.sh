@@ -7,7 +7,7 @@ install chromium nodejs tidy doctest-dev
 stage "configure release" cmake -S "$root" --preset release || exit
 stage "build long_trace" cmake --build "$root/build/release" -j "$jobs" --target xtape_long_trace || exit
 
-export PAGES=$root/out/pages ENGINE=$root/build/release/demos/pages/attention_engine
+export PAGES=$root/out/pages DEMOS=$root/build/release/demos
 "$root/build/release/tests/xtape_long_trace" >"$root/build/long.html" || exit
 failed=0
 for page in "$PAGES"/*.html; do

@@ -127,7 +127,7 @@ TEST_CASE("tiny_lm: a draw keeps to its temperature, top k and top p") {
   const std::vector<double> logits{std::log(0.2), std::log(0.5), std::log(0.3)};
   const auto counts = [&](const Sampling& s) {
     std::vector<int> n(3);
-    for (int i = 0; i < 10000; ++i) ++n[static_cast<std::size_t>(choose(logits, s, random))];
+    for (int i = 0; i < 10000; ++i) ++n[static_cast<std::size_t>(draw(choices(logits, s), random))];
     return n;
   };
   // 10000 draws: a share of p is off by 5 sqrt(p (1 - p) / 10000) < 0.025 once in a million times.

@@ -1,22 +1,15 @@
-// Differential attention for a page: a question in JSON, the answer in JSON, all numbers by xtape.
+// Differential attention for a page.
 //
 // Each token has a signal s; all share an offset c. A token's value is s u + c w, with u and w
 // at right angles, so that of an output both parts can be read off. The first map attends to
 // tokens with large signals; the second looks everywhere alike, or the same way as the first.
-//
-// In a browser this is called by the page; elsewhere it is a program that answers standard input.
-#include <cmath>
 #include <cstdint>
-#include <iostream>
-#include <iterator>
-#include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
-#include <xtape/xtape.hpp>
+
+#include "support/page.hpp"
 
 using namespace xtape;
-using Json = nlohmann::json;
-using Matrix = Tensor<double>;
+using namespace page;
 
 namespace {
 
@@ -76,23 +69,6 @@ Matrix map_of(const Matrix& q, const Matrix& k, bool causal) {
   return without_head(attention(as_head(q), as_head(k), as_head(Matrix::eye(q.dim(0))), causal));
 }
 
-Json number(double x) {
-  if (std::isfinite(x)) return x;
-  return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
-}
-
-/// As the page's heat maps want it.
-Json picture(const Matrix& x) {
-  const std::int64_t rows = x.rank() > 1 ? x.dim(-2) : 1, columns = x.rank() > 0 ? x.dim(-1) : 1;
-  Json values = Json::array();
-  for (const double v : x.values()) values.push_back(number(v));
-  return {{"shape", x.shape()},
-          {"shown", {1, rows, columns}},
-          {"values", values},
-          {"low", number(min(x).item())},
-          {"high", number(max(x).item())}};
-}
-
 Matrix last_of(const Matrix& x) { return slice(x, 0, -1, x.dim(0)); }
 
 /// What arrives at the last token, for lambdas from -0.5 to 1.5: [lambda, signal, offset] each.
@@ -110,7 +86,9 @@ Json curve(const Model& m, bool causal) {
   return picture(found);
 }
 
-Json answer(const Json& json) {
+}  // namespace
+
+Json page::answer(const Json& json) {
   const Question ask(json);
   Tape<double> tape(Keep::values);
   const Model m(tape, ask);
@@ -135,24 +113,3 @@ Json answer(const Json& json) {
   result["curve"] = curve(m, ask.causal);
   return result;
 }
-
-std::string answer_text(const std::string& question) {
-  try {
-    return answer(Json::parse(question)).dump();
-  } catch (const std::exception& error) {
-    return Json{{"error", error.what()}}.dump();
-  }
-}
-
-}  // namespace
-
-#ifdef __EMSCRIPTEN__
-/// The text lives until the next call.
-extern "C" const char* xtape_answer(const char* question) {
-  static std::string text;
-  text = answer_text(question);
-  return text.c_str();
-}
-#else
-int main() { std::cout << answer_text({std::istreambuf_iterator<char>(std::cin), {}}) << '\n'; }
-#endif

@@ -1,9 +1,7 @@
 // Asks xtape for all numbers, and draws its answers. It computes places on the screen only.
 "use strict";
 
-const byId = (id) => document.getElementById(id);
 const START = [0, 0.2, 1, 0, 0.1, 0, 0.3, 0];
-let ask;  // question -> answer
 
 function addToken(signal) {
   const index = byId("tokens").children.length;
@@ -22,14 +20,6 @@ function question() {
     same: byId("same").checked,
     target: byId("target").value,
   };
-}
-
-/** The answer, or null after saying what is wrong. */
-function answered(request) {
-  const answer = ask(request);
-  const empty = [request.offset, ...request.signal].some(Number.isNaN);
-  byId("problem").textContent = empty ? "Every field needs a number." : answer.error ?? "";
-  return answer.error ? null : answer;
 }
 
 function svg(tag, attributes, ...children) {
@@ -111,8 +101,7 @@ function stepThrough() {
   byId("stepping").replaceChildren(element("iframe", { title: "The tape, step by step", srcdoc: trace }));
 }
 
-xtapeEngine().then((engine) => {
-  ask = (request) => JSON.parse(engine.ccall("xtape_answer", "string", ["string"], [JSON.stringify(request)]));
+whenEngineIsReady(() => {
   START.forEach(addToken);
   addEventListener("input", update);
   byId("controls").addEventListener("submit", (event) => event.preventDefault());

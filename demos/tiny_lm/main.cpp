@@ -2,6 +2,7 @@
 //
 //   tiny_lm train --text FILE --out DIR            tiny_lm sample --model DIR --prompt TEXT
 //   tiny_lm eval --model DIR --text FILE           tiny_lm compare --text FILE --out DIR
+//   tiny_lm export --model DIR --out DIR
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -27,7 +28,7 @@ struct Options {
   Training training;
   Sampling sampling;
   std::string text, out = "tiny_lm.out", model = "tiny_lm.out", prompt, dtype = "float",
-                    norm = "auto";
+                    norm = "auto", trace;
   std::int64_t threads = 0, length = 500, seeds = 3, seed = 1;
   bool resume = false, whole = false;
 
@@ -59,6 +60,8 @@ int train_command(const Options& o, const Ranks& ranks) {
       throw demo::UserError(file_of(o.out) + " is there already: --resume goes on with it");
   }
   Run<T> run = o.resume ? load<T>(o.out) : begin<T>(o.config, o.training, text);
+  if (o.resume && run.step > 0 && run.adamw.state().size() == 1)
+    throw demo::UserError(file_of(o.out) + " was exported: it has not what training goes on with");
   if (run.text_id != identify(text))
     throw demo::UserError(o.text + " is not the text that the model was trained on");
   const Split split(run.vocabulary.encode(text, o.text), run.model.config.context, o.text);
@@ -70,6 +73,7 @@ int train_command(const Options& o, const Ranks& ranks) {
                 static_cast<long long>(run.training.seed),
                 run.step > 0 ? (", from step " + std::to_string(run.step)).c_str() : "");
     std::fflush(stdout);
+    if (!o.trace.empty()) demo::write_file(o.trace, trace_next_step(run, split));
   }
   const Outcome outcome = train(run, split, o.out, ranks);
   if (!ranks.first()) return 0;
@@ -111,6 +115,16 @@ int eval_command(const Options& o, const Ranks&) {
     for (std::int64_t i = 0; i < run.model.config.layers; ++i)
       std::printf("lambda of layer %lld: %.3f\n", static_cast<long long>(i + 1),
                   static_cast<double>(lambda(run.model, i).item()));
+  return 0;
+}
+
+template <class T>
+int export_command(const Options& o, const Ranks&) {
+  if (fs::exists(file_of(o.out))) throw demo::UserError(file_of(o.out) + " is there already");
+  Run<T> run = load<T>(o.model);
+  run.adamw = xtape::AdamW<T>();  // two numbers for each parameter
+  make_folder(o.out);
+  save(run, o.out);
   return 0;
 }
 
@@ -185,6 +199,7 @@ int main(int argc, char** argv) {
   CLI::App& train = *app.add_subcommand("train", "Learns a text");
   CLI::App& sample = *app.add_subcommand("sample", "Writes a text");
   CLI::App& eval = *app.add_subcommand("eval", "Measures a model on a text");
+  CLI::App& exports = *app.add_subcommand("export", "Copies a model, for all but --resume");
   CLI::App& compare = *app.add_subcommand("compare", "Trains both attentions, and compares them");
 
   const std::vector<CLI::Option*> fixed = add_training(train, o);
@@ -194,6 +209,7 @@ int main(int argc, char** argv) {
                                ->transform(CLI::CheckedTransformer(attentions))
                                ->default_str("differential");
   CLI::Option* resume = train.add_flag("--resume", o.resume, "Goes on with the run in --out");
+  demo::add_trace_option(train, o.trace);
   for (CLI::Option* option : fixed) resume->excludes(option);
   resume->excludes(attention);
   add_training(compare, o);
@@ -217,13 +233,15 @@ int main(int argc, char** argv) {
   add_model(eval, o);
   eval.add_option("--text", o.text, "File whose last tenth is judged")->required();
   eval.add_flag("--whole", o.whole, "All of it");
+  add_model(exports, o);
+  exports.add_option("--out", o.out, "Folder of the copy")->required();
 
   const int code = demo::run(app, argc, argv, [&] {
     if (o.threads > 0) xtape::set_num_threads(static_cast<int>(o.threads));
     if (o.config.hidden == 0) o.config.hidden = (o.config.width * 8 / 3 + 7) / 8 * 8;
     const bool differential = o.config.attention == Attention::differential;
     o.config.head_norm = o.norm == "on" || (o.norm == "auto" && differential);
-    const std::string folder = o.resume ? o.out : sample || eval ? o.model : "";
+    const std::string folder = o.resume ? o.out : sample || eval || exports ? o.model : "";
     const bool wide = folder.empty() ? o.dtype == "double" : holds_double(folder);
     const auto call = [&](auto as_float, auto as_double) {
       return wide ? as_double(o, ranks) : as_float(o, ranks);
@@ -231,6 +249,7 @@ int main(int argc, char** argv) {
     if (train) return call(train_command<float>, train_command<double>);
     if (sample) return call(sample_command<float>, sample_command<double>);
     if (eval) return call(eval_command<float>, eval_command<double>);
+    if (exports) return call(export_command<float>, export_command<double>);
     return call(compare_command<float>, compare_command<double>);
   });
   if (code != 0) ranks.give_up(code);

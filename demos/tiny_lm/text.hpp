@@ -16,6 +16,12 @@ namespace tiny_lm {
 
 using Ids = std::vector<std::int64_t>;
 
+/// The last `count` of them, or all where there are fewer.
+inline Ids last(const Ids& ids, std::int64_t count) {
+  const std::size_t n = std::min(ids.size(), static_cast<std::size_t>(count));
+  return {ids.end() - static_cast<std::ptrdiff_t>(n), ids.end()};
+}
+
 /// The distinct bytes of a text in their order; an id is a position among them.
 struct Vocabulary {
   std::vector<int> bytes;
@@ -62,9 +68,10 @@ struct Windows {
     const xtape::Shape shape{static_cast<std::int64_t>(starts.size()), context};
     const auto cut = [&](std::int64_t from) {
       Ids values;
-      for (std::int64_t start : starts)
-        values.insert(values.end(), text.begin() + start + from,
-                      text.begin() + start + from + context);
+      for (std::int64_t start : starts) {
+        const std::int64_t* first = text.data() + start + from;
+        values.insert(values.end(), first, first + context);
+      }
       return xtape::Index(shape, values);
     };
     ids = cut(0);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "batch.hpp"
 #include "interrupts.hpp"
 #include "metrics.hpp"
 #include "nonfinite.hpp"
@@ -20,22 +21,6 @@ namespace tiny_lm {
 using namespace xtape;
 
 namespace {
-
-template <class T>
-Tensor<T> loss_of(const Model<T>& model, const Windows& w) {
-  return cross_entropy(forward(model, w.ids), w.next);
-}
-
-/// This rank's windows of a batch that all ranks draw.
-template <class T>
-Windows next_batch(Run<T>& run, const Ids& text, const Ranks& ranks) {
-  const std::int64_t context = run.model.config.context, batch = run.training.batch;
-  Ids starts;
-  for (std::int64_t i = 0; i < ranks.size() * batch; ++i)
-    starts.push_back(run.random.below(static_cast<std::int64_t>(text.size()) - context));
-  const auto first = starts.begin() + static_cast<std::ptrdiff_t>(ranks.rank() * batch);
-  return Windows(text, {first, first + static_cast<std::ptrdiff_t>(batch)}, context);
-}
 
 /// Throws: what became of step `run.step + 1`.
 template <class T>
@@ -92,6 +77,14 @@ double evaluate(const Model<T>& model, const Ids& text) {
 }
 
 template <class T>
+std::string trace_next_step(Run<T> run, const Split& text) {
+  Tape<T> tape(Keep::values);
+  tape.watch(run.model.parameters);
+  const Tensor<T> loss = loss_of(run.model, next_batch(run, text.training));
+  return trace(tape, loss, "Step " + std::to_string(run.step + 1) + " of a tiny language model");
+}
+
+template <class T>
 Outcome train(Run<T>& run, const Split& text, const std::filesystem::path& folder,
               const Ranks& ranks) {
   const Training& o = run.training;
@@ -108,7 +101,8 @@ Outcome train(Run<T>& run, const Split& text, const std::filesystem::path& folde
   double seconds = 0, stop = 0;
   for (std::int64_t done = 0; run.step < o.steps && stop == 0; ++done) {
     const double start = now();
-    const Step step = train_step(run, next_batch(run, text.training, ranks), ranks);
+    const Windows batch = next_batch(run, text.training, ranks.rank(), ranks.size());
+    const Step step = train_step(run, batch, ranks);
     std::vector<double> shared{step.loss, interrupts.happened() ? 1.0 : 0.0};
     ranks.average(shared);
     stop = shared[1];
@@ -136,8 +130,9 @@ Outcome train(Run<T>& run, const Split& text, const std::filesystem::path& folde
   return outcome;
 }
 
-#define TINY_LM_INSTANTIATE(T)                           \
-  template double evaluate(const Model<T>&, const Ids&); \
+#define TINY_LM_INSTANTIATE(T)                                \
+  template double evaluate(const Model<T>&, const Ids&);      \
+  template std::string trace_next_step(Run<T>, const Split&); \
   template Outcome train(Run<T>&, const Split&, const std::filesystem::path&, const Ranks&);
 TINY_LM_INSTANTIATE(float)
 TINY_LM_INSTANTIATE(double)

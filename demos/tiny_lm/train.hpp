@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "ranks.hpp"
 #include "run.hpp"
@@ -11,6 +12,10 @@ namespace tiny_lm {
 /// Bits a byte on at most 256 windows of a text, spread evenly, without overlap.
 template <class T>
 double evaluate(const Model<T>& model, const Ids& text);
+
+/// A page that steps through the tape of a run's next step. Throws: as xtape::trace.
+template <class T>
+std::string trace_next_step(Run<T> run, const Split& text);
 
 /// What a training came to.
 struct Outcome {

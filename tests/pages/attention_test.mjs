@@ -1,39 +1,13 @@
-// The page of differential attention in a browser. PAGES is a folder with attention.html, ENGINE the
-// same sources as a program of this machine.
+// The page of differential attention in a browser.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Browser } from "./browser.mjs";
+import { changes, differences, engineOf, set } from "./engine.mjs";
 
-const file = join(process.env.PAGES, "attention.html");
-const native = (question) => JSON.parse(
-  execFileSync(process.env.ENGINE, { input: JSON.stringify(question), encoding: "utf8" }));
-
+const { opened, native } = engineOf("attention", () => browser);
 let browser;
 before(async () => { browser = await Browser.start(); });
 after(() => browser.close());
-
-async function opened(options) {
-  const page = await browser.open(file, options);
-  await page.until("!document.getElementById('answer').hidden");
-  return page;
-}
-const set = (page, id, value) => page.evaluate(`(() => {
-  const input = document.getElementById("${id}");
-  input.value = "${value}";
-  input.dispatchEvent(new Event("input", { bubbles: true }));
-})()`);
-
-/** Where two answers differ by more than 1e-12 of the larger, or of 1. */
-function differences(a, b, place = "") {
-  if (typeof a === "number" && typeof b === "number")
-    return Math.abs(a - b) <= 1e-12 * Math.max(1, Math.abs(a), Math.abs(b)) ? [] : [`${place}: ${a}, ${b}`];
-  if (a !== null && typeof a === "object" && b !== null && typeof b === "object")
-    return [...new Set([...Object.keys(a), ...Object.keys(b)])]
-      .flatMap((key) => differences(a[key], b[key], `${place}.${key}`));
-  return a === b ? [] : [`${place}: ${a}, ${b}`];
-}
 
 test("the page's numbers are the native library's", async () => {
   const page = await opened();
@@ -75,27 +49,21 @@ test("the page shows what the engine answers", async () => {
 
 test("every control of the page changes what it shows", async () => {
   const page = await opened();
-  const shown = () => page.evaluate("document.getElementById('answer').innerHTML");
-  const changes = async (action) => {
-    const before = await shown();
-    await action();
-    assert.notEqual(await shown(), before);
-  };
-  await changes(async () => {
+  await changes(page, async () => {
     await page.evaluate("document.getElementById('lambda').focus()");
     await page.press("ArrowRight");
   });
   assert.equal(await page.text("#lambda-value"), "0.81");
-  await changes(() => set(page, "lambda", 1));
+  await changes(page, () => set(page, "lambda", 1));
   assert.match(await page.text("#arrives"), /offset (0|-?[0-9.]+e-1[0-9])\.$/);
-  await changes(() => set(page, "offset", 5));
-  await changes(() => set(page, "signal-3", 2));
-  await changes(() => page.click("#causal"));
-  await changes(() => set(page, "target", "offset"));
-  await changes(() => page.click("#add"));
-  await changes(() => page.click("#remove"));
-  await changes(() => page.click("#same"));
-  await changes(() => page.click("#step"));
+  await changes(page, () => set(page, "offset", 5));
+  await changes(page, () => set(page, "signal-3", 2));
+  await changes(page, () => page.click("#causal"));
+  await changes(page, () => set(page, "target", "offset"));
+  await changes(page, () => page.click("#add"));
+  await changes(page, () => page.click("#remove"));
+  await changes(page, () => page.click("#same"));
+  await changes(page, () => page.click("#step"));
   await page.until("document.querySelector('#lines .here')", true);
   await page.evaluate("document.getElementById('last').click()", true);
   const position = "document.getElementById('position').textContent";

@@ -1,5 +1,5 @@
-// The page of a tape in a browser. PAGES is a folder with cancellation.html and char_attention.html;
-// LONG is a page of 2000 lines.
+// The page of a tape in a browser. PAGES is a folder with those of some demos; LONG is a page of 2000
+// lines.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,11 @@ let browser;
 before(async () => { browser = await Browser.start(); });
 after(() => browser.close());
 
-const position = (page) => page.evaluate("location.hash");
+/** The address, when it has followed the step that is shown. */
+async function position(page) {
+  await page.until("location.hash === '#' + addressOf(steps[current])");
+  return page.evaluate("location.hash");
+}
 
 test("a trace steps by keys, buttons and slider", async () => {
   const page = await browser.open(file("cancellation.html"));
@@ -77,6 +81,17 @@ test("a trace shows its data: formulas, values and paths", async () => {
   assert.deepEqual(page.complaints, []);
 });
 
+test("the list shows the line that a link leads to", async () => {
+  for (const fragment of ["#forward-116", "#backward-60"]) {
+    const page = await browser.open(file("tiny_lm.html"), { fragment });
+    await new Promise((resolve) => setTimeout(resolve, 200));  // until it is drawn
+    const place = (node) => page.evaluate(`document.${node}.getBoundingClientRect().toJSON()`);
+    const [list, line] = [await place("getElementById('listing')"), await place("querySelector('#lines .here')")];
+    assert.ok(line.top >= list.top && line.bottom <= list.bottom, fragment);
+    assert.deepEqual(page.complaints, []);
+  }
+});
+
 test("the numbers behind a map of pixels unfold", async () => {
   const { lines } = json("char_attention.html", "tape");
   const wide = lines.findIndex(({ value }) => value?.shown[2] > 8);
@@ -88,7 +103,7 @@ test("the numbers behind a map of pixels unfold", async () => {
 });
 
 test("every step of a trace can be shown", async () => {
-  for (const name of ["cancellation.html", "char_attention.html"]) {
+  for (const name of ["cancellation.html", "char_attention.html", "tiny_lm.html"]) {
     const page = await browser.open(file(name));
     assert.equal(await page.evaluate("steps.every((_, i) => (goTo(i), current === i))"), true);
     assert.deepEqual(await page.nameless(), []);
@@ -137,7 +152,7 @@ test("a trace of 2000 lines opens within a second", async () => {
 });
 
 test("a trace fits on a phone", async () => {
-  for (const name of ["cancellation.html", "char_attention.html"]) {
+  for (const name of ["cancellation.html", "char_attention.html", "tiny_lm.html"]) {
     const page = await browser.open(file(name), { width: 360, height: 740 });
     assert.equal(await page.evaluate("document.getElementById('listing').open"), false);
     assert.equal(await page.evaluate(

@@ -1,5 +1,6 @@
 // Tensors as heat maps, and small helpers to build a page with.
-// A picture is what C++ writes: {shape, shown: [slices, rows, columns], values, low, high, bad}.
+// A picture is what C++ writes: {shape, shown: [slices, rows, columns], values, low, high, bad}, with
+// labels where both its rows and its columns have names.
 "use strict";
 
 /** An element with attributes, and children that are elements or texts. */
@@ -49,11 +50,12 @@ function sliceOf(picture, s) {
   const [slices, rows, columns] = picture.shown;
   const [height, width] = [picture.shape.at(-2) ?? 1, picture.shape.at(-1) ?? 1];
   const leading = picture.shape.slice(0, -2).reduce((a, b) => a * b, 1);
+  const label = (at) => picture.labels?.[at] ?? String(at);
   return {
     rows, columns,
     index: leadingIndex(picture.shape, positionOf(s, slices, leading)),
-    row: (i) => positionOf(i, rows, height),
-    column: (j) => positionOf(j, columns, width),
+    row: (i) => label(positionOf(i, rows, height)),
+    column: (j) => label(positionOf(j, columns, width)),
     at: (i, j) => picture.values[(s * rows + i) * columns + j],
   };
 }
@@ -63,10 +65,10 @@ function numberTable(slice, name, scale) {
   const table = element("table", {}, element("caption", { class: "unseen" }, name));
   const head = element("tr", {}, element("td"));
   for (let j = 0; j < slice.columns; ++j)
-    head.append(element("th", { scope: "col" }, String(slice.column(j))));
+    head.append(element("th", { scope: "col" }, slice.column(j)));
   table.append(head);
   for (let i = 0; i < slice.rows; ++i) {
-    const row = element("tr", {}, element("th", { scope: "row" }, String(slice.row(i))));
+    const row = element("tr", {}, element("th", { scope: "row" }, slice.row(i)));
     for (let j = 0; j < slice.columns; ++j) {
       const value = slice.at(i, j);
       const cell = element("td", {}, numberText(value));
@@ -81,11 +83,13 @@ function numberTable(slice, name, scale) {
   return table;
 }
 
-function canvasOf(slice, name, scale) {
+const pixelsFor = (slice) =>
+  Math.max(4, Math.min(16, Math.floor(256 / Math.max(slice.rows, slice.columns))));
+
+function canvasOf(slice, name, scale, pixels) {
   const canvas = element("canvas", {
     width: slice.columns, height: slice.rows, role: "img", "aria-label": name,
   });
-  const pixels = Math.max(4, Math.min(16, Math.floor(256 / Math.max(slice.rows, slice.columns))));
   canvas.style.width = slice.columns * pixels + "px";
   const context = canvas.getContext("2d");
   for (let i = 0; i < slice.rows; ++i)
@@ -94,6 +98,14 @@ function canvasOf(slice, name, scale) {
       context.fillRect(j, i, 1, 1);
     }
   return canvas;
+}
+
+/** A map of pixels that are large enough for the names of its rows and columns. */
+function labelledMap(slice, name, scale) {
+  const edge = (count, at) => element("div", { "aria-hidden": true },
+    ...Array.from({ length: count }, (_, i) => element("span", {}, at(i))));
+  return element("div", { class: "labelled" }, element("div"), edge(slice.columns, slice.column),
+    edge(slice.rows, slice.row), canvasOf(slice, name, scale, 12));
 }
 
 /** What a picture leaves out, in words; empty when it shows all. */
@@ -125,7 +137,8 @@ function heatMap(picture, title, scale = Math.max(Math.abs(picture.low), Math.ab
     const slice = sliceOf(picture, s);
     const place = slice.index.length ? shapeText(slice.index) : "";
     const name = `${called} ${place} ${range}`;
-    const map = small ? numberTable(slice, name, scale) : canvasOf(slice, name, scale);
+    const map = small ? numberTable(slice, name, scale)
+      : picture.labels ? labelledMap(slice, name, scale) : canvasOf(slice, name, scale, pixelsFor(slice));
     maps.append(element("div", {}, place, map));
   }
   figure.append(maps);

@@ -52,8 +52,8 @@ const bytesText = (n) => (n < 10000 ? `${n} bytes` : `${numberText(n / 1024)} Ki
 
 function keptText(node) {
   if (!node.value) return "The tape does not keep this value: no gradient needs it.";
-  if (node.storage !== node.line) return `Keeps no bytes of its own: it shares the storage of ${nameOf(node.storage)}.`;
-  return `Keeps ${bytesText(node.bytes)} alive.`;
+  if (node.storage !== node.line) return `This value takes no bytes of its own: it shares the storage of ${nameOf(node.storage)}.`;
+  return `The tape keeps this value: ${bytesText(node.bytes)}.`;
 }
 
 /** Words and links: "Used by %3, %4." */
@@ -139,11 +139,14 @@ function show(index) {
 // As an iframe's srcdoc the page has no address of its own, and links would lead out of it.
 const inFrame = location.protocol === "about:";
 let current = 0;
-/** Goes to a step; its address is a link to it. */
+let addressing;
+/** Goes to a step; its address is a link to it, set when one stays, as browsers bear few changes. */
 function goTo(index) {
   current = Math.max(0, Math.min(steps.length - 1, index));
-  if (!inFrame) history.replaceState(null, "", "#" + addressOf(steps[current]));
   show(current);
+  clearTimeout(addressing);
+  const address = "#" + addressOf(steps[current]);
+  if (!inFrame) addressing = setTimeout(() => history.replaceState(null, "", address), 100);
 }
 const turn = () =>
   goTo(stepAt.get(addressOf({ line: steps[current].line, backward: !steps[current].backward })) ?? current);
@@ -181,6 +184,7 @@ function listLines() {
     entries.append(item);
   });
   byId("lines").append(entries);
+  byId("lines").classList.toggle("long", lines.length > 500);  // then heights are guessed, for speed
 }
 
 function summarise() {

@@ -1,4 +1,4 @@
-// Tensors and attention maps as pictures: which values are shown, under which labels.
+// Tensors and attention maps as pictures and formulas: which values are shown, under which labels.
 #include <xtape/pictures.hpp>
 
 #include <algorithm>
@@ -16,6 +16,7 @@ using namespace detail;
 namespace {
 
 constexpr std::int64_t kBars = 64, kCells = 32, kSlices = 16;
+constexpr std::int64_t kTerms = 8, kEdge = 3, kDots = -1;  // of a formula's rows and columns
 
 /// Which of n positions are shown: all, or every k-th, so that at most `limit` are left.
 struct Picked {
@@ -119,6 +120,29 @@ HeatMap maps(const Shape& shape, const std::vector<double>& values) {
   return map;
 }
 
+/// A number as formulas have it: 1.5 \cdot 10^{-7}.
+std::string formula_number(double value) {
+  if (std::isnan(value)) return "\\mathrm{nan}";
+  if (std::isinf(value)) return value > 0 ? "\\infty" : "-\\infty";
+  const std::string digits = short_number(value);
+  const std::size_t e = digits.find('e');
+  if (e == std::string::npos) return digits;
+  return text(digits.substr(0, e), " \\cdot 10^{", std::stoi(digits.substr(e + 1)), "}");
+}
+
+/// The positions along an axis that a formula writes: all, or those at both ends around dots.
+std::vector<std::int64_t> written(std::int64_t n) {
+  std::vector<std::int64_t> result;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (n > kTerms && i == kEdge) {
+      result.push_back(kDots);
+      i = n - kEdge;
+    }
+    result.push_back(i);
+  }
+  return result;
+}
+
 template <class T>
 void check(const AttentionMap<T>& map) {
   const Shape shape = map.weights.shape();
@@ -156,6 +180,30 @@ std::string to_svg(const Array<E>& x) {
   return draw(map);
 }
 
+template <class E>
+std::string to_latex(const Array<E>& x) {
+  const std::vector<double> values = numbers(x.values());
+  if (x.rank() > 2 || values.empty()) return "\\text{" + summary(x, values) + "}";
+  if (x.rank() == 0) return formula_number(values[0]);
+  const std::int64_t m = x.rank() == 1 ? 1 : x.dim(0), n = x.dim(-1);
+  std::string latex = "\\begin{bmatrix}";
+  const char* before = " ";
+  for (std::int64_t i : written(m)) {
+    for (std::int64_t j : written(n)) {
+      latex += before;
+      if (i == kDots)
+        latex += j == kDots ? "\\ddots" : "\\vdots";
+      else
+        latex +=
+            j == kDots ? "\\cdots" : formula_number(values[static_cast<std::size_t>(i * n + j)]);
+      before = " & ";
+    }
+    before = " \\\\ ";
+  }
+  latex += " \\end{bmatrix}";
+  return std::max(m, n) > kTerms ? text(latex, "_{", m, " \\times ", n, "}") : latex;
+}
+
 template <class T>
 std::string to_svg(const AttentionMap<T>& map) {
   check(map);
@@ -188,7 +236,9 @@ std::string to_svg(const AttentionMap<T>& map) {
   return draw(picture);
 }
 
-#define XTAPE_INSTANTIATE(E) template std::string to_svg(const Array<E>&);
+#define XTAPE_INSTANTIATE(E)                    \
+  template std::string to_svg(const Array<E>&); \
+  template std::string to_latex(const Array<E>&);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)
 XTAPE_INSTANTIATE(bool)

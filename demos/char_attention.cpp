@@ -7,7 +7,6 @@
 // made from primitive ops, and the losses are the same but for rounding.
 // Source: Ye et al., Differential Transformer, section 2 (ICLR 2025)
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -31,53 +30,35 @@ struct Options {
   bool composition = false;
 };
 
-struct Model {
-  bool composition;                                          // of attention, not the fused op
-  std::int64_t heads;                                        // H, each with two maps of D features
-  Tensor<float> embedding, position;                         // [symbols, C], [context, C]
-  Tensor<float> q1, k1, q2, k2;                              // [C, H D], with H D = C / 2
-  Tensor<float> value, gain, output;                         // [C, C], [2D], [C, C]
-  Tensor<float> lambda_q1, lambda_k1, lambda_q2, lambda_k2;  // [D], shared by the heads
-  Tensor<float> up, down, unembedding;                       // [C, 4C], [4C, C], [C, symbols]
+using Model = Parameters<float>;
 
-  Model(const Options& o, std::int64_t symbols, Random& random)
-      : composition(o.composition), heads(o.heads) {
-    const std::int64_t c = o.width, d = c / heads / 2;
-    const auto matrix = [&](std::int64_t rows, std::int64_t columns, double scale) {
-      return random.normal<float>({rows, columns}, 0, scale / std::sqrt(static_cast<double>(rows)));
-    };
-    embedding = random.normal<float>({symbols, c}, 0, 0.5);
-    position = random.normal<float>({o.context, c}, 0, 0.3);
-    for (auto* w : {&q1, &k1, &q2, &k2}) *w = matrix(c, c / 2, 1);
-    value = matrix(c, c, 1);
-    gain = Tensor<float>::ones({2 * d});
-    output = matrix(c, c, 0.7);
-    for (auto* w : {&lambda_q1, &lambda_k1, &lambda_q2, &lambda_k2})
-      *w = random.normal<float>({d}, 0, 0.1);
-    up = matrix(c, 4 * c, 1);
-    down = matrix(4 * c, c, 0.7);
-    unembedding = matrix(c, symbols, 0.2);
-  }
+/// H heads, each with two maps of D features: H D = C / 2.
+Model make_model(const Options& o, std::int64_t symbols, Random& random) {
+  const std::int64_t c = o.width, d = c / o.heads / 2;
+  Model model;
+  const auto add = [&](const char* name, const Shape& shape, double deviation) {
+    model.push_back({name, random.normal<float>(shape, 0, deviation)});
+  };
+  const auto matrix = [&](const char* name, std::int64_t rows, std::int64_t columns, double scale) {
+    add(name, {rows, columns}, scale / std::sqrt(static_cast<double>(rows)));
+  };
+  add("embedding", {symbols, c}, 0.5);
+  add("position", {o.context, c}, 0.3);
+  for (const char* name : {"q1", "k1", "q2", "k2"}) matrix(name, c, c / 2, 1);
+  matrix("value", c, c, 1);
+  model.push_back({"gain", Tensor<float>::ones({2 * d})});
+  matrix("output", c, c, 0.7);
+  for (const char* name : {"lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2"}) add(name, {d}, 0.1);
+  matrix("up", c, 4 * c, 1);
+  matrix("down", 4 * c, c, 0.7);
+  matrix("unembedding", c, symbols, 0.2);
+  return model;
+}
 
-  std::vector<Tensor<float>*> weights() {
-    return {&embedding, &position,  &q1,        &k1,        &q2,        &k2, &value, &gain,
-            &output,    &lambda_q1, &lambda_k1, &lambda_q2, &lambda_k2, &up, &down,  &unembedding};
-  }
-
-  /// As weights() orders them.
-  static constexpr std::array kNames{"embedding", "position",  "q1",        "k1",
-                                     "q2",        "k2",        "value",     "gain",
-                                     "output",    "lambda_q1", "lambda_k1", "lambda_q2",
-                                     "lambda_k2", "up",        "down",      "unembedding"};
-
-  Tensor<float> lambda() const {
-    return differential_lambda(lambda_q1, lambda_k1, lambda_q2, lambda_k2, lambda_init(1));
-  }
-};
-
-/// x over the root of its mean square.
-Tensor<float> rms_norm(const Tensor<float>& x) {
-  return x / sqrt(mean(square(x), -1, true) + 1e-5);
+/// Shared by the heads. -> []
+Tensor<float> lambda(const Model& m) {
+  return differential_lambda(at(m, "lambda_q1"), at(m, "lambda_k1"), at(m, "lambda_q2"),
+                             at(m, "lambda_k2"), lambda_init(1));
 }
 
 /// [B, T, H F] -> [B, H, T, F]
@@ -91,50 +72,27 @@ Tensor<float> join_heads(const Tensor<float>& x) {
 }
 
 /// [B, T, C] -> [B, T, C]
-Tensor<float> attend(const Model& m, const Tensor<float>& x) {
-  const auto project = [&](const Tensor<float>& w) { return split_heads(matmul(x, w), m.heads); };
-  const Tensor<float> q1 = project(m.q1), k1 = project(m.k1), q2 = project(m.q2),
-                      k2 = project(m.k2), value = project(m.value);
-  const Tensor<float> o =  // [B, H, T, 2D]
-      m.composition ? differential_attention(q1, k1, q2, k2, value, m.lambda())
-                    : fused::differential_attention(q1, k1, q2, k2, value, m.lambda());
-  return matmul(join_heads(rms_norm(o) * m.gain * (1 - lambda_init(1))), m.output);
+Tensor<float> attend(const Options& o, const Model& m, const Tensor<float>& x) {
+  const auto project = [&](const char* name) {
+    return split_heads(matmul(x, at(m, name)), o.heads);
+  };
+  const Tensor<float> q1 = project("q1"), k1 = project("k1"), q2 = project("q2"),
+                      k2 = project("k2"), value = project("value");
+  const Tensor<float> heads =  // [B, H, T, 2D]
+      o.composition ? differential_attention(q1, k1, q2, k2, value, lambda(m))
+                    : fused::differential_attention(q1, k1, q2, k2, value, lambda(m));
+  const Tensor<float> joined = join_heads(rms_norm(heads, at(m, "gain")) * (1 - lambda_init(1)));
+  return matmul(joined, at(m, "output"));
 }
 
 /// The logits of the character after each: [B, T] -> [B, T, symbols]
-Tensor<float> forward(const Model& m, const Index& characters) {
-  Tensor<float> x = gather(m.embedding, characters) + slice(m.position, 0, 0, characters.dim(1));
-  x = x + attend(m, rms_norm(x));
-  x = x + matmul(relu(matmul(rms_norm(x), m.up)), m.down);
-  return matmul(rms_norm(x), m.unembedding);
+Tensor<float> forward(const Options& o, const Model& m, const Index& characters) {
+  Tensor<float> x =
+      embedding(at(m, "embedding"), characters) + slice(at(m, "position"), 0, 0, characters.dim(1));
+  x = x + attend(o, m, rms_norm(x));
+  x = x + matmul(relu(matmul(rms_norm(x), at(m, "up"))), at(m, "down"));
+  return matmul(rms_norm(x), at(m, "unembedding"));
 }
-
-/// Adam with decoupled weight decay.
-/// Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, algorithm 2 (ICLR 2019)
-struct Adam {
-  std::vector<Tensor<float>> m, v;  // running means of the gradients and of their squares
-  std::int64_t steps = 0;
-
-  explicit Adam(const std::vector<Tensor<float>*>& weights) {
-    for (const Tensor<float>* w : weights) m.push_back(Tensor<float>::zeros(w->shape()));
-    v = m;
-  }
-
-  void step(const std::vector<Tensor<float>*>& weights, const std::vector<Tensor<float>>& gradients,
-            double rate, double decay) {
-    const double b1 = 0.9, b2 = 0.95;
-    ++steps;
-    const double c1 = 1 - std::pow(b1, steps), c2 = 1 - std::pow(b2, steps);
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      const Tensor<float>& g = gradients[i];
-      Tensor<float>& w = *weights[i];
-      m[i] = b1 * m[i] + (1 - b1) * g;
-      v[i] = b2 * v[i] + (1 - b2) * square(g);
-      const double keep = w.rank() == 2 ? 1 - rate * decay : 1;  // only matrices decay
-      w = keep * w - (rate / c1) * m[i] / (sqrt(v[i] / c2) + 1e-8);
-    }
-  }
-};
 
 /// Stretches of a text, and the character after each of theirs.
 struct Windows {
@@ -155,8 +113,8 @@ struct Windows {
 };
 
 /// The mean loss in bits per character.
-Tensor<float> loss_of(const Model& m, const Windows& w) {
-  return cross_entropy(forward(m, w.characters), w.next) * (1 / std::log(2.0));
+Tensor<float> loss_of(const Options& o, const Model& m, const Windows& w) {
+  return cross_entropy(forward(o, m, w.characters), w.next) * (1 / std::log(2.0));
 }
 
 /// The value of a loss. Throws: when it is not finite.
@@ -168,53 +126,41 @@ double value_of(const Tensor<float>& loss) {
 }
 
 /// One step of training; returns the loss before it.
-double train_step(Model& model, Adam& adam, const Windows& batch, double rate, double decay) {
+double train_step(const Options& o, Model& model, AdamW<float>& adamw, const Windows& batch,
+                  double rate) {
   Tape<float> tape;
-  Model on_tape = model;
-  std::vector<Tensor<float>> variables;
-  for (Tensor<float>* w : on_tape.weights()) variables.push_back(*w = tape.variable(*w));
-  const Tensor<float> loss = loss_of(on_tape, batch);
+  tape.watch(model);
+  const Tensor<float> loss = loss_of(o, model, batch);
   const double value = value_of(loss);
-  adam.step(model.weights(), std::move(tape).gradient(loss, variables), rate, decay);
+  adamw.step(model, std::move(tape).gradient(loss, model), rate);
   return value;
 }
 
 /// The loss of one window, as a page that steps through its tape.
-void write_trace(const std::string& file, const Model& model, const Windows& window) {
-  if (file.empty()) return;
+void write_trace(const Options& o, Model model, const Windows& window) {
+  if (o.trace_file.empty()) return;
   Tape<float> tape(Keep::values);
-  Model on_tape = model;
-  const auto weights = on_tape.weights();
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    *weights[i] = tape.variable(*weights[i], Model::kNames[i]);
-  demo::write_trace(file, tape, loss_of(on_tape, window), "A character model's loss");
+  tape.watch(model);
+  demo::write_trace(o.trace_file, tape, loss_of(o, model, window), "A character model's loss");
 }
 
 /// The loss on a text that was not trained on: at most 256 windows, spread evenly, without overlap.
-double validate(const Model& model, const std::vector<std::int64_t>& text, std::int64_t context) {
-  const std::int64_t whole = (static_cast<std::int64_t>(text.size()) - 1) / context;
+double validate(const Options& o, const Model& model, const std::vector<std::int64_t>& text) {
+  const std::int64_t whole = (static_cast<std::int64_t>(text.size()) - 1) / o.context;
   const std::int64_t count = std::min<std::int64_t>(whole, 256);
   double total = 0;
   for (std::int64_t i = 0; i < count; ++i)
-    total += value_of(loss_of(model, Windows(text, {i * whole / count * context}, context)));
+    total += value_of(loss_of(o, model, Windows(text, {i * whole / count * o.context}, o.context)));
   return total / static_cast<double>(count);
 }
 
-/// Up to 100 steps of warm-up, then half a cosine down to a twentieth.
-double rate_at(std::int64_t step, const Options& o) {
-  const double pi = std::acos(-1.0),
-               done = static_cast<double>(step) / static_cast<double>(o.steps);
-  const double warm = std::min(1.0, static_cast<double>(step) / 100);
-  return o.rate * warm * (0.05 + 0.95 * (1 + std::cos(pi * done)) / 2);
-}
-
 /// Continues a text, character by character.
-std::vector<std::int64_t> sample(const Model& model, std::vector<std::int64_t> text,
-                                 const Options& o, Random& random) {
+std::vector<std::int64_t> sample(const Options& o, const Model& model,
+                                 std::vector<std::int64_t> text, Random& random) {
   for (std::int64_t i = 0; i < o.sample; ++i) {
     const std::int64_t length = std::min(o.context, static_cast<std::int64_t>(text.size()));
     const Index seen({1, length}, {text.end() - length, text.end()});
-    const Tensor<float> logits = slice(forward(model, seen), 1, length - 1, length);
+    const Tensor<float> logits = slice(forward(o, model, seen), 1, length - 1, length);
     const std::vector<float> p = softmax(logits / o.temperature).values();
     double left = random.uniform();
     std::size_t next = 0;
@@ -230,10 +176,11 @@ double now() {
 }
 
 /// Trains, with a line at every evaluation; returns the last validation figure.
-double train(Model& model, const std::vector<std::int64_t>& training,
-             const std::vector<std::int64_t>& validation, const Options& o, Random& random) {
+double train(const Options& o, Model& model, const std::vector<std::int64_t>& training,
+             const std::vector<std::int64_t>& validation, Random& random) {
   const bool terminal = demo::on_terminal();
-  Adam adam(model.weights());
+  AdamW<float> adamw({o.rate, 0.9, 0.95, 1e-8, o.decay});
+  const std::int64_t warmup = std::min<std::int64_t>(o.steps, 100);
   double found = 0, loss = 0, seconds = 0;
   std::int64_t since = 0;  // steps since the last line, of which are loss and seconds
   for (std::int64_t step = 1; step <= o.steps; ++step) {
@@ -242,7 +189,8 @@ double train(Model& model, const std::vector<std::int64_t>& training,
     for (std::int64_t i = 0; i < o.batch; ++i)
       starts.push_back(random.below(static_cast<std::int64_t>(training.size()) - o.context));
     const Windows batch(training, starts, o.context);
-    loss += train_step(model, adam, batch, rate_at(step, o), o.decay);
+    loss +=
+        train_step(o, model, adamw, batch, warmup_cosine(step - 1, o.rate, warmup, o.steps, 0.05));
     seconds += now() - start;
     ++since;
     const bool evaluate = step % o.every == 0 || step == o.steps;
@@ -250,7 +198,7 @@ double train(Model& model, const std::vector<std::int64_t>& training,
     const double steps = static_cast<double>(since);
     std::printf("%sstep %5lld of %lld  training %.5f", terminal ? "\r\033[K" : "",
                 static_cast<long long>(step), static_cast<long long>(o.steps), loss / steps);
-    if (evaluate) std::printf("  validation %.5f", found = validate(model, validation, o.context));
+    if (evaluate) std::printf("  validation %.5f", found = validate(o, model, validation));
     std::printf(" bits/character  %.0f tokens/s%s",
                 steps * static_cast<double>(o.batch * o.context) / seconds, evaluate ? "\n" : "");
     std::fflush(stdout);
@@ -276,24 +224,22 @@ int train_and_sample(const Options& o) {
                           std::to_string(10 * (o.context + 1)));
 
   Random random(static_cast<std::uint64_t>(o.seed));
-  Model model(o, static_cast<std::int64_t>(text.alphabet.size()), random);
-  std::int64_t parameters = 0;
-  for (const Tensor<float>* w : model.weights()) parameters += w->size();
+  Model model = make_model(o, static_cast<std::int64_t>(text.alphabet.size()), random);
   std::printf("%s: %zu characters, %zu different; a model of %lld parameters, seed %lld\n",
-              o.text.c_str(), ids.size(), text.alphabet.size(), static_cast<long long>(parameters),
-              static_cast<long long>(o.seed));
+              o.text.c_str(), ids.size(), text.alphabet.size(),
+              static_cast<long long>(count(model)), static_cast<long long>(o.seed));
   std::printf("unigram entropy %.3f bits per character; lambda %.3f before training\n",
-              text.entropy, static_cast<double>(model.lambda().item()));
+              text.entropy, static_cast<double>(lambda(model).item()));
 
   const double start = now();
-  const double found = train(model, training, validation, o, random);
+  const double found = train(o, model, training, validation, random);
   std::printf("\nvalidation %.3f, unigram entropy %.3f: %.3f bits per character less, in %.0f s\n",
               found, text.entropy, text.entropy - found, now() - start);
-  std::printf("lambda %.3f\n", static_cast<double>(model.lambda().item()));
-  write_trace(o.trace_file, model, Windows(validation, {0}, o.context));
+  std::printf("lambda %.3f\n", static_cast<double>(lambda(model).item()));
+  write_trace(o, model, Windows(validation, {0}, o.context));
   const std::vector<std::int64_t> prompt(validation.begin(), validation.begin() + o.context);
   std::printf("\nThe model goes on from %s\n", text.spell(prompt).c_str());
-  std::printf("----\n%s\n----\n", text.spell(sample(model, prompt, o, random)).c_str());
+  std::printf("----\n%s\n----\n", text.spell(sample(o, model, prompt, random)).c_str());
   return 0;
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The notebooks run without error in the Cling kernel and in clang-repl, their exercises' checks tell
-# right from wrong, and the kernel does what notebooks need. XTAPE_LIBRARY is the library; --install
-# brings what is missing, without it the test is skipped where Jupyter or clang-repl is; --fix only
-# writes the notebooks anew from their sources.
+# The notebooks run without error in the Cling kernel, in JupyterLab and in clang-repl, their
+# exercises' checks tell right from wrong, and the kernel does what notebooks need. XTAPE_LIBRARY is
+# the library; --install brings what is missing, without it the test is skipped where something is;
+# --fix only writes the notebooks anew from their sources.
 . "$(dirname "${BASH_SOURCE[0]}")/support/setup.sh"
 . "$root/tests/support/notebooks.sh"
 library=$(realpath "${XTAPE_LIBRARY:?the library}") || exit
@@ -11,9 +11,9 @@ case ${CXXFLAGS-} in
 esac
 if [ "${1-}" = --install ]; then
   install_notebooks
-  install clang-tools-22
-elif ! notebooks_installed || ! command -v clang-repl-22 >/dev/null; then
-  echo "skipped: tests/check_notebooks.sh --install brings Jupyter, cppyy and clang-repl-22"
+  install clang-tools-22 chromium nodejs
+elif ! { notebooks_installed && installed clang-repl-22 && installed chromium && installed node; }; then
+  echo "skipped: tests/check_notebooks.sh --install brings Jupyter, cppyy, clang-repl-22 and Chromium"
   exit 77
 fi
 work=$(mktemp -d) || exit
@@ -32,6 +32,10 @@ wrong() {  # wrong TEXT...: a check failed
 }
 
 "$notebooks_python" "$root/tests/notebooks/kernel_test.py" || wrong "the kernel's tests failed"
+
+mkdir -p "$root/build/notebooks"
+JUPYTER=$notebooks/bin/jupyter SCREENSHOTS=$root/build/notebooks \
+  node --test "$root/tests/notebooks/lab_test.mjs" || wrong "the tests in JupyterLab failed"
 
 for source in "$root"/demos/notebooks/source/*.md; do
   name=$(basename "$source" .md)

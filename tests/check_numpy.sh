@@ -1,51 +1,10 @@
 #!/usr/bin/env bash
-# Files go from NumPy to xtape and back, and come back equal to the last bit; those that xtape
-# cannot hold it refuses. The compiler is $CXX, with $CXXFLAGS and $LDFLAGS; XTAPE_LIBRARY is the
-# library.
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P) || exit
-library=$(realpath "${XTAPE_LIBRARY:?the library}") || exit
-for python in python3 /usr/bin/python3; do
-  "$python" -c 'import numpy' 2>/dev/null && break
-  python=
-done
-[ -n "$python" ] || { echo "no python3 with NumPy: apt-get install python3-numpy"; exit 1; }
-work=$(mktemp -d) || exit
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit
-
-# exchange FOLDER: every .npy file of it is read and written again, as NAME.back.npy; what is said
-# of those that are refused goes to NAME.txt.
-cat >exchange.cpp <<'CPP'
-#include <exception>
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <vector>
-
-#include <xtape/npy.hpp>
-
-template <class T>
-void exchange(const std::string& name) {
-  try {
-    xtape::save_npy(name + ".back.npy", xtape::load_npy<T>(name + ".npy"));
-  } catch (const std::exception& error) {
-    std::ofstream(name + ".txt") << error.what() << '\n';
-  }
-}
-
-int main(int, char** argv) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(argv[1]))
-    names.push_back(entry.path().parent_path() / entry.path().stem());
-  for (const std::string& name : names) {
-    const bool is_float = name.find("float32") != std::string::npos;
-    is_float ? exchange<float>(name) : exchange<double>(name);
-  }
-}
-CPP
-# shellcheck disable=SC2086
-"${CXX:-c++}" -std=c++17 ${CXXFLAGS-} -I"$root/engine/include" -I"$root/ops/include" exchange.cpp \
-  "$library" "-Wl,-rpath,$(dirname "$library")" ${LDFLAGS-} -o exchange || exit
+# Files go from NumPy to xtape and back, and come back equal to the last bit; those that xtape cannot
+# hold it refuses.
+. "$(dirname "${BASH_SOURCE[0]}")/support/exchange.sh"
+find_python numpy python3 /usr/bin/python3 ||
+  { echo "no python3 with NumPy: apt-get install python3-numpy"; exit 1; }
+build_exchange npy.hpp 'xtape::save_npy(name + ".back", xtape::load_npy<T>(name));' || exit
 
 cat >files.py <<'PYTHON'
 import os
@@ -79,8 +38,8 @@ for dtype in ('float32', 'float64'):
     refused[f'{dtype}-record'] = numpy.zeros(2, dtype=[('a', dtype), ('b', dtype)])
     refused[f'{dtype}-nine'] = x[:1].reshape((1,) * 9)
 
-def path(name, end='.npy'):
-    return os.path.join(folder, name + end)
+def path(name, end=''):
+    return os.path.join(folder, f'{name}.npy{end}')
 
 if action == 'write':
     os.mkdir(folder)
@@ -96,8 +55,8 @@ for name, (array, _) in good.items():
     if os.path.exists(path(name, '.txt')):
         wrong.append(open(path(name, '.txt')).read())
         continue
-    back = numpy.load(path(name, '.back.npy'))
-    mapped = numpy.load(path(name, '.back.npy'), mmap_mode='r')
+    back = numpy.load(path(name, '.back'))
+    mapped = numpy.load(path(name, '.back'), mmap_mode='r')
     for found in back, mapped:
         same = found.dtype == array.dtype and found.shape == array.shape
         if not same or found.tobytes() != array.tobytes():

@@ -1,52 +1,12 @@
 #!/usr/bin/env bash
 # Weights go from the Python package safetensors to xtape and back, and come back equal to the last
 # bit; those that xtape cannot hold it refuses. Skipped where the package is not: tests/run.sh puts it
-# into build/python. The compiler is $CXX, with $CXXFLAGS and $LDFLAGS; XTAPE_LIBRARY is the library.
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P) || exit
-library=$(realpath "${XTAPE_LIBRARY:?the library}") || exit
-for python in python3 /usr/bin/python3 "$root/build/python/bin/python"; do
-  "$python" -c 'import numpy, safetensors.numpy' 2>/dev/null && break
-  python=
-done
-[ -n "$python" ] || { echo "skipped: no python3 with NumPy and safetensors"; exit 77; }
-work=$(mktemp -d) || exit
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit
-
-# exchange FOLDER: every file of it is read and written again, as NAME.back; what is said of those
-# that are refused goes to NAME.txt.
-cat >exchange.cpp <<'CPP'
-#include <exception>
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <vector>
-
-#include <xtape/safetensors.hpp>
-
-template <class T>
-void exchange(const std::string& name) {
-  try {
-    const auto read = xtape::load_safetensors<T>(name);
-    xtape::save_safetensors(name + ".back", read.values, read.metadata);
-  } catch (const std::exception& error) {
-    std::ofstream(name + ".txt") << error.what() << '\n';
-  }
-}
-
-int main(int, char** argv) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(argv[1]))
-    names.push_back(entry.path().string());
-  for (const std::string& name : names) {
-    const bool is_float = name.find("/float32-") != std::string::npos;
-    is_float ? exchange<float>(name) : exchange<double>(name);
-  }
-}
-CPP
-# shellcheck disable=SC2086
-"${CXX:-c++}" -std=c++17 ${CXXFLAGS-} -I"$root/engine/include" -I"$root/ops/include" exchange.cpp \
-  "$library" "-Wl,-rpath,$(dirname "$library")" ${LDFLAGS-} -o exchange || exit
+# into build/python.
+. "$(dirname "${BASH_SOURCE[0]}")/support/exchange.sh"
+find_python numpy,safetensors.numpy python3 /usr/bin/python3 "$root/build/python/bin/python" ||
+  { echo "skipped: no python3 with NumPy and safetensors"; exit 77; }
+build_exchange safetensors.hpp 'const auto read = xtape::load_safetensors<T>(name);
+  xtape::save_safetensors(name + ".back", read.values, read.metadata);' || exit
 
 cat >files.py <<'PYTHON'
 import os

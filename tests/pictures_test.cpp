@@ -82,10 +82,9 @@ TEST_CASE("a vector is a bar for each value, in proportion") {
 }
 
 TEST_CASE("large tensors are thinned and say so") {
-  CHECK(
-      has(to_svg(Tensor<float>::zeros({100, 70})), "; one row in 4 shown; one column in 3 shown"));
-  CHECK(has(to_svg(Tensor<float>::zeros({1000})), "; one value in 16 shown"));
-  CHECK(has(to_svg(Tensor<float>::zeros({5, 7, 2, 2})), "; the first 16 of 35 slices"));
+  CHECK(has(to_svg(Tensor<float>::zeros({100, 70})), "; 32 of 100 rows shown; 32 of 70 columns"));
+  CHECK(has(to_svg(Tensor<float>::zeros({1000})), "; 64 of 1000 values shown"));
+  CHECK(has(to_svg(Tensor<float>::zeros({5, 7, 2, 2})), "; 16 of 35 slices shown"));
   CHECK(!has(to_svg(Tensor<float>::zeros({32, 32})), "shown"));
   // About 20 bytes for each of at most 32 x 32 cells.
   CHECK(to_svg(Random(1).normal<float>({2000, 2000})).size() < 25000);
@@ -155,6 +154,41 @@ TEST_CASE("labels and masks that do not fit an attention map are refused") {
   CHECK_THROWS_WITH_AS(to_svg(map),
                        "[to_svg] an attention map's weights [2]: [..., Tq, Tk] is required.",
                        std::invalid_argument);
+}
+
+TEST_CASE("a matrix in LaTeX is one, and a vector is one row") {
+  CHECK(to_latex(Tensor<double>{{1, -0.5}, {2.0 / 3, 1.5e-7}}) ==
+        R"(\begin{bmatrix} 1 & -0.5 \\ 0.667 & 1.5 \cdot 10^{-7} \end{bmatrix})");
+  CHECK(to_latex(transpose(Tensor<float>{{1, 2}, {3, 4}})) ==
+        R"(\begin{bmatrix} 1 & 3 \\ 2 & 4 \end{bmatrix})");
+  CHECK(to_latex(Index{7, 8}) == R"(\begin{bmatrix} 7 & 8 \end{bmatrix})");
+  CHECK(to_latex(Mask{true, false}) == R"(\begin{bmatrix} 1 & 0 \end{bmatrix})");
+  CHECK(to_latex(Tensor<float>(2e30)) == R"(2 \cdot 10^{30})");
+  const double inf = std::numeric_limits<double>::infinity();
+  CHECK(to_latex(Tensor<double>{inf, -inf, std::nan("")}) ==
+        R"(\begin{bmatrix} \infty & -\infty & \mathrm{nan} \end{bmatrix})");
+}
+
+TEST_CASE("a large matrix in LaTeX is its corners, dots and its shape") {
+  const auto x = Tensor<double>::arange(0, 900);
+  CHECK(to_latex(reshape(x, {100, 9})) ==
+        R"(\begin{bmatrix} 0 & 1 & 2 & \cdots & 6 & 7 & 8)"
+        R"( \\ 9 & 10 & 11 & \cdots & 15 & 16 & 17)"
+        R"( \\ 18 & 19 & 20 & \cdots & 24 & 25 & 26)"
+        R"( \\ \vdots & \vdots & \vdots & \ddots & \vdots & \vdots & \vdots)"
+        R"( \\ 873 & 874 & 875 & \cdots & 879 & 880 & 881)"
+        R"( \\ 882 & 883 & 884 & \cdots & 888 & 889 & 890)"
+        R"( \\ 891 & 892 & 893 & \cdots & 897 & 898 & 899 \end{bmatrix}_{100 \times 9})");
+  CHECK(!has(to_latex(Tensor<float>::zeros({8, 8})), "dots"));
+  CHECK(to_latex(x) ==
+        R"(\begin{bmatrix} 0 & 1 & 2 & \cdots & 897 & 898 & 899 \end{bmatrix}_{1 \times 900})");
+}
+
+TEST_CASE("tensors of more than two axes, and of none, are named in LaTeX") {
+  CHECK(to_latex(reshape(Tensor<float>::arange(0, 8), {2, 2, 2})) ==
+        R"(\text{f32[2, 2, 2], from 0 to 7, mean 3.5})");
+  CHECK(to_latex(Tensor<float>::zeros({0, 3})) == R"(\text{f32[0, 3], no values})");
+  CHECK_THROWS_AS(to_latex(Tensor<float>()), std::invalid_argument);
 }
 
 TEST_CASE("a chart's specification has the finite points of each curve by name") {
@@ -293,6 +327,8 @@ TEST_CASE("each type has one picture for notebooks, and text") {
   CHECK(keys(mime_bundle_repr(Tensor<float>{1, 2})) == "image/svg+xml text/plain ");
   CHECK(keys(mime_bundle_repr(Mask{true})) == "image/svg+xml text/plain ");
   CHECK(keys(mime_bundle_repr(signed_map())) == "image/svg+xml text/plain ");
+  CHECK(mime_bundle_repr(Formula{"x = 1"}) ==
+        nlohmann::json{{"text/latex", "$$x = 1$$"}, {"text/plain", "x = 1"}});
   CHECK(keys(mime_bundle_repr(tape_table(tape))) == "text/html text/plain ");
   CHECK(keys(mime_bundle_repr(tape)) ==
         (found("dot") ? "image/svg+xml text/plain " : "text/plain text/vnd.mermaid "));

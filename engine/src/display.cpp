@@ -45,6 +45,10 @@ MimeBundle mime_bundle(const Chart& chart) {
   return result;
 }
 
+MimeBundle mime_bundle(const Formula& formula) {
+  return {{"text/latex", "$$" + formula.latex + "$$"}, {kText, formula.latex}};
+}
+
 template MimeBundle mime_bundle(const Array<float>&);
 template MimeBundle mime_bundle(const Array<double>&);
 template MimeBundle mime_bundle(const Array<bool>&);

@@ -20,9 +20,6 @@ using Json =
 constexpr std::int64_t kMostSide = 32;   // rows and columns shown of a slice, at most
 constexpr std::int64_t kMostSlices = 8;  // slices shown of a tensor, at most
 
-/// How many values a picture holds.
-std::int64_t picture_size(const Shape& shape, std::int64_t side);
-
 /// {shape, shown: [slices, rows, columns], values, low, high, bad: {what, at}}: low and high are of
 /// all finite values, bad is the first NaN or else the first infinity; each where there is one. The
 /// i-th of n positions shown along an axis of length N is i N / n.

@@ -1,10 +1,11 @@
-// Tensors and attention maps as pictures: which values are shown, under which labels.
+// Tensors and attention maps as pictures and formulas: which values are shown, under which labels.
 #include <xtape/pictures.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "grid.hpp"
 #include "heat_map.hpp"
 #include "storage.hpp"
 #include "svg.hpp"
@@ -16,16 +17,12 @@ using namespace detail;
 namespace {
 
 constexpr std::int64_t kBars = 64, kCells = 32, kSlices = 16;
+constexpr std::int64_t kTerms = 8, kEdge = 3, kDots = -1;  // of a formula's rows and columns
 
-/// Which of n positions are shown: all, or every k-th, so that at most `limit` are left.
-struct Picked {
-  std::int64_t step, count;
-  Picked(std::int64_t n, std::int64_t limit)
-      : step(std::max<std::int64_t>((n + limit - 1) / limit, 1)), count((n + step - 1) / step) {}
-};
-
-std::string every(const char* what, const Picked& picked) {
-  return picked.step == 1 ? "" : text("; one ", what, " in ", picked.step, " shown");
+std::string part_of(const char* what, const Shown& shown) {
+  return shown.count == shown.whole
+             ? ""
+             : text("; ", shown.count, " of ", shown.whole, " ", what, " shown");
 }
 
 template <class E>
@@ -66,18 +63,19 @@ std::string summary(const Array<E>& x, const std::vector<double>& values) {
          short_number(mean) + (bad == 0 ? "" : text("; ", bad, " not finite"));
 }
 
-std::vector<std::string> positions(const Picked& picked) {
+std::vector<std::string> positions(const Shown& shown) {
   std::vector<std::string> result;
-  for (std::int64_t i = 0; i < picked.count; ++i) result.push_back(std::to_string(i * picked.step));
+  for (std::int64_t i = 0; i < shown.count; ++i)
+    result.push_back(std::to_string(shown.position(i)));
   return result;
 }
 
-/// The picked ones of a label for each position; numbers where no labels are given.
-std::vector<std::string> labels(const std::vector<std::string>& given, const Picked& picked) {
-  if (given.empty()) return positions(picked);
+/// A label for each position that is shown; numbers where no labels are given.
+std::vector<std::string> labels(const std::vector<std::string>& given, const Shown& shown) {
+  if (given.empty()) return positions(shown);
   std::vector<std::string> result;
-  for (std::int64_t i = 0; i < picked.count; ++i) {
-    std::string label = given[static_cast<std::size_t>(i * picked.step)];
+  for (std::int64_t i = 0; i < shown.count; ++i) {
+    std::string label = given[static_cast<std::size_t>(shown.position(i))];
     if (label == " ") label = "␣";
     if (label == "\n") label = "↵";
     result.push_back(label);
@@ -86,37 +84,44 @@ std::vector<std::string> labels(const std::vector<std::string>& given, const Pic
 }
 
 /// The maps over the last two axes, a panel for each position along those before.
-HeatMap maps(const Shape& shape, const std::vector<double>& values) {
-  const Shape outer(shape.begin(), shape.end() - std::min(static_cast<std::ptrdiff_t>(shape.size()),
-                                                          std::ptrdiff_t{2}));
-  const std::int64_t m = shape.size() < 2 ? 1 : shape[shape.size() - 2];
-  const std::int64_t n = shape.empty() ? 1 : shape.back();
-  const Picked rows(m, kCells), columns(n, kCells);
-  std::int64_t slices = 1;
-  for (std::int64_t length : outer) slices *= length;
-
+HeatMap maps(const Grid& grid, const std::vector<double>& values) {
+  const Shape& outer = grid.outer;
   HeatMap map;
-  map.rows = static_cast<int>(rows.count);
-  map.columns = static_cast<int>(columns.count);
+  map.rows = static_cast<int>(grid.rows.count);
+  map.columns = static_cast<int>(grid.columns.count);
   map.across = outer.empty() || outer.back() > 8 ? 4 : static_cast<int>(outer.back());
-  for (std::int64_t s = 0; s < std::min(slices, kSlices); ++s) {
+  for (std::int64_t s = 0; s < grid.slices.count; ++s) {
     Panel panel;
-    Shape position(outer.size());
-    for (std::size_t axis = outer.size(), rest = static_cast<std::size_t>(s); axis-- > 0;) {
-      const auto length = static_cast<std::size_t>(outer[axis]);
-      position[axis] = static_cast<std::int64_t>(rest % length);
-      rest /= length;
-    }
-    if (!outer.empty()) panel.title = to_string(position);
-    for (std::int64_t i = 0; i < rows.count; ++i)
-      for (std::int64_t j = 0; j < columns.count; ++j)
-        panel.values.push_back(
-            values[static_cast<std::size_t>((s * m + i * rows.step) * n + j * columns.step)]);
+    if (!outer.empty()) panel.title = to_string(position(grid.slices.position(s), outer));
+    panel.values = grid.slice(values, s);
     map.panels.push_back(std::move(panel));
   }
-  map.caption = every("row", rows) + every("column", columns) +
-                (slices > kSlices ? text("; the first ", kSlices, " of ", slices, " slices") : "");
+  map.caption = part_of("rows", grid.rows) + part_of("columns", grid.columns) +
+                part_of("slices", grid.slices);
   return map;
+}
+
+/// A number as formulas have it: 1.5 \cdot 10^{-7}.
+std::string formula_number(double value) {
+  if (std::isnan(value)) return "\\mathrm{nan}";
+  if (std::isinf(value)) return value > 0 ? "\\infty" : "-\\infty";
+  const std::string digits = short_number(value);
+  const std::size_t e = digits.find('e');
+  if (e == std::string::npos) return digits;
+  return text(digits.substr(0, e), " \\cdot 10^{", std::stoi(digits.substr(e + 1)), "}");
+}
+
+/// The positions along an axis that a formula writes: all, or those at both ends around dots.
+std::vector<std::int64_t> written(std::int64_t n) {
+  std::vector<std::int64_t> result;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (n > kTerms && i == kEdge) {
+      result.push_back(kDots);
+      i = n - kEdge;
+    }
+    result.push_back(i);
+  }
+  return result;
 }
 
 template <class T>
@@ -142,40 +147,61 @@ template <class E>
 std::string to_svg(const Array<E>& x) {
   const std::vector<double> values = numbers(x.values());
   if (x.rank() == 1 && !values.empty()) {
-    const Picked picked(x.size(), kBars);
+    const Grid grid(x.shape(), 1, kBars);
     Bars bars;
-    for (std::int64_t i = 0; i < picked.count; ++i)
-      bars.values.push_back(values[static_cast<std::size_t>(i * picked.step)]);
-    bars.labels = positions(picked);
-    bars.caption = summary(x, values) + every("value", picked);
+    bars.values = grid.slice(values, 0);
+    bars.labels = positions(grid.columns);
+    bars.caption = summary(x, values) + part_of("values", grid.columns);
     return draw(bars);
   }
   HeatMap map;
-  if (!values.empty()) map = maps(x.shape(), values);
+  if (!values.empty()) map = maps(Grid(x.shape(), kSlices, kCells), values);
   map.caption = summary(x, values) + map.caption;
   return draw(map);
+}
+
+template <class E>
+std::string to_latex(const Array<E>& x) {
+  const std::vector<double> values = numbers(x.values());
+  if (x.rank() > 2 || values.empty()) return "\\text{" + summary(x, values) + "}";
+  if (x.rank() == 0) return formula_number(values[0]);
+  const std::int64_t m = x.rank() == 1 ? 1 : x.dim(0), n = x.dim(-1);
+  std::string latex = "\\begin{bmatrix}";
+  const char* before = " ";
+  for (std::int64_t i : written(m)) {
+    for (std::int64_t j : written(n)) {
+      latex += before;
+      if (i == kDots)
+        latex += j == kDots ? "\\ddots" : "\\vdots";
+      else
+        latex +=
+            j == kDots ? "\\cdots" : formula_number(values[static_cast<std::size_t>(i * n + j)]);
+      before = " & ";
+    }
+    before = " \\\\ ";
+  }
+  latex += " \\end{bmatrix}";
+  return std::max(m, n) > kTerms ? text(latex, "_{", m, " \\times ", n, "}") : latex;
 }
 
 template <class T>
 std::string to_svg(const AttentionMap<T>& map) {
   check(map);
-  const Shape shape = map.weights.shape();
   const std::vector<double> values = numbers(map.weights.values());
   HeatMap picture;
   if (!values.empty()) {
-    const std::int64_t queries = shape[shape.size() - 2], keys = shape.back();
-    const Picked rows(queries, kCells), columns(keys, kCells);
-    picture = maps(shape, values);
-    picture.row_labels = labels(map.queries, rows);
+    const Grid grid(map.weights.shape(), kSlices, kCells);
+    const bool square = grid.rows.whole == grid.columns.whole;
+    picture = maps(grid, values);
+    picture.row_labels = labels(map.queries, grid.rows);
     picture.column_labels =
-        labels(map.keys.empty() && queries == keys ? map.queries : map.keys, columns);
+        labels(map.keys.empty() && square ? map.queries : map.keys, grid.columns);
     picture.row_title = "queries";
     picture.column_title = "keys";
     if (map.allowed.has_value()) {
-      std::vector<bool> hidden;
-      for (std::int64_t i = 0; i < rows.count; ++i)
-        for (std::int64_t j = 0; j < columns.count; ++j)
-          hidden.push_back(!map.allowed.at({i * rows.step, j * columns.step}));
+      std::vector<bool> hidden =
+          Grid(map.allowed.shape(), 1, kCells).slice(map.allowed.values(), 0);
+      hidden.flip();
       for (Panel& panel : picture.panels) {
         panel.hidden = hidden;
         for (std::size_t i = 0; i < hidden.size(); ++i)
@@ -188,7 +214,9 @@ std::string to_svg(const AttentionMap<T>& map) {
   return draw(picture);
 }
 
-#define XTAPE_INSTANTIATE(E) template std::string to_svg(const Array<E>&);
+#define XTAPE_INSTANTIATE(E)                    \
+  template std::string to_svg(const Array<E>&); \
+  template std::string to_latex(const Array<E>&);
 XTAPE_INSTANTIATE(float)
 XTAPE_INSTANTIATE(double)
 XTAPE_INSTANTIATE(bool)

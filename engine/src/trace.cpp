@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "grid.hpp"
 #include "picture.hpp"
 #include "state.hpp"
 #include "storage.hpp"
@@ -28,8 +29,9 @@ std::int64_t bytes_needed(const Tape<T>& tape, std::int64_t side) {
   constexpr std::int64_t number = std::numeric_limits<T>::max_digits10 + 8;  // -1.2e-308,
   constexpr std::int64_t line_bytes = 300, picture_bytes = 120 + 2 * number;
   const auto picture_needs = [&](const Shape& shape) {
+    const Grid grid(shape, kMostSlices, side);
     return picture_bytes + 40 * static_cast<std::int64_t>(shape.size()) +
-           number * picture_size(shape, side);
+           number * grid.slices.count * grid.rows.count * grid.columns.count;
   };
   std::int64_t total = sizeof kPage;
   for (std::int64_t at = 0; at < tape.size(); ++at) {

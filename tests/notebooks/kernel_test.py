@@ -6,6 +6,7 @@ import time
 import unittest
 from pathlib import Path
 
+import psutil
 from jupyter_client.manager import start_new_kernel
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "demos/notebooks"))
@@ -18,6 +19,22 @@ SETUP = """#include <xtape/load.hpp>
 #include <unistd.h>
 using namespace xtape;
 Tensor<double> x{{1, 2}, {3, 4}};"""
+
+# What there is to display, in sizes of which a part is shown, and what its making needs before.
+SHOWN_SETUP = """Random generator(1);
+auto large = generator.normal<double>({2, 8, 256, 256});
+Tape<double> tape(Keep::values);
+auto head = tape.variable(generator.normal<double>({1, 2, 16, 4}), "q");
+auto values = tape.variable(generator.normal<double>({1, 2, 16, 8}), "v");
+auto loss = sum(square(differential_attention(head, head, 2 * head, head, values, 0.8)));
+AttentionMap<double> map{softmax(generator.normal<double>({2, 16, 16}), causal_mask(16, 16)), "A", {}, {},
+                         causal_mask(16, 16)};
+Chart chart;
+for (auto name : {"training", "validation"})
+  chart.curves.push_back({name, generator.normal<double>({1000}).values(), {}});"""
+SHOWN = {"tensor of 1 axis": "reshape(large, {1048576})", "of 2": "reshape(large, {1024, 1024})",
+         "of 4": "large", "attention map": "map", "curves": "chart", "tape": "tape",
+         "table": "tape_table(tape, loss)", "formula": 'Formula{"x = " + to_latex(x)}'}
 
 
 class Kernel:
@@ -127,6 +144,25 @@ class AliveKernel(unittest.TestCase):
             reply = self.kernel.client.complete(start, len(start), reply=True, timeout=30)["content"]
             self.assertIn(name, reply["matches"])
             self.assertEqual(start[:reply["cursor_start"]] + name, start[:start.rfind(" ") + 1] + name)
+
+
+class Speed(unittest.TestCase):
+    def test_the_first_cell_takes_at_most_a_second_and_each_display_half_of_one(self):
+        kernel = Kernel()
+        process = psutil.Process(kernel.manager.provisioner.pid)
+        slow = []
+        for name, code, limit in [("first cell", SETUP, 1), ("what is shown", SHOWN_SETUP, 1)] + [
+                (name, f"xcpp::display({code});", 0.5) for name, code in SHOWN.items()]:
+            start, used = time.monotonic(), sum(process.cpu_times()[:4])
+            reply, _ = kernel.run(code)
+            self.assertEqual(reply["status"], "ok", reply)
+            # Processor time, with that of dot and gnuplot: others may use the machine too.
+            used = sum(process.cpu_times()[:4]) - used
+            print(f"\n{name}: {used:.2f} s of the processor, {time.monotonic() - start:.2f} s", end="")
+            if used > limit:
+                slow.append(name)
+        kernel.stop()
+        self.assertEqual(slow, [])
 
 
 class StudentsKernel(unittest.TestCase):

@@ -45,8 +45,8 @@ export class Browser {
     else call.resolve(message.result);
   }
 
-  /** A page of this file (with #fragment), loaded; width and height in CSS pixels. */
-  async open(file, { fragment = "", width = 1200, height = 900 } = {}) {
+  /** A page of this file (with #fragment) or address, loaded; width and height in CSS pixels. */
+  async open(place, { fragment = "", width = 1200, height = 900 } = {}) {
     const { targetId } = await this.send("Target.createTarget", { url: "about:blank" });
     const { sessionId } = await this.send("Target.attachToTarget", { targetId, flatten: true });
     const page = new Page(this, sessionId);
@@ -56,7 +56,8 @@ export class Browser {
       { width, height, deviceScaleFactor: 1, mobile: width < 600 });
     await page.send("Network.enable");
     const loaded = new Promise((resolve) => (page.onLoad = resolve));
-    await page.send("Page.navigate", { url: pathToFileURL(file).href + fragment });
+    const url = place.startsWith("http:") ? place : pathToFileURL(place).href;
+    await page.send("Page.navigate", { url: url + fragment });
     await loaded;
     return page;
   }
@@ -100,9 +101,9 @@ export class Page {
     return result.value;
   }
 
-  async until(expression, inFrame = false) {
-    for (let i = 0; i < 200; ++i) {
-      if (await this.evaluate(expression, inFrame).catch(() => false)) return;
+  async until(expression, inFrame = false, seconds = 5) {
+    for (let i = 0; i < 40 * seconds; ++i) {
+      if (await this.evaluate(`Boolean(${expression})`, inFrame).catch(() => false)) return;
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
     throw new Error(`never true: ${expression}`);
@@ -123,6 +124,7 @@ export class Page {
       const { x, y, width, height } = node.getBoundingClientRect();
       return { x: x + width / 2, y: y + height / 2 };
     })()`);
+    await this.send("Input.dispatchMouseEvent", { type: "mouseMoved", ...at });
     for (const type of ["mousePressed", "mouseReleased"])
       await this.send("Input.dispatchMouseEvent", { type, ...at, button: "left", clickCount: 1 });
   }

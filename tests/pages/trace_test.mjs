@@ -68,10 +68,10 @@ test("a trace's steps have links that work", async () => {
 test("a trace shows its data: formulas, values and paths", async () => {
   const page = await browser.open(file("char_attention.html"));
   const { lines } = json("char_attention.html", "tape");
-  const shared = lines.findIndex((line, at) =>
-    lines.flatMap((from) => from.passed ?? []).filter(({ to }) => to === at).length === 3);
+  const shared = lines.findIndex((line, at) =>  // what five projections read
+    lines.flatMap((from) => from.passed ?? []).filter(({ to }) => to === at).length === 5);
   await page.evaluate(`location.hash = "#backward-${shared}"`);
-  await page.until("document.querySelector('#step').textContent.includes('The sum of 3 paths')");
+  await page.until("document.querySelector('#step').textContent.includes('The sum of 5 paths')");
   assert.equal(await page.evaluate("document.querySelectorAll('#step math').length > 0"), true);
   const small = lines.findIndex((line) => line.value?.values.length === 1);
   await page.evaluate(`location.hash = "#forward-${small}"`);

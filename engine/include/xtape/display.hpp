@@ -1,5 +1,5 @@
 // Rich display in C++ notebooks: `xcpp::display(x)` for tensors, masks, indices, attention maps,
-// charts, tapes and their tables. The only header with nlohmann/json.
+// charts, tapes and their tables, and formulas. The only header with nlohmann/json.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -45,6 +45,9 @@ inline nlohmann::json mime_bundle_repr(const TapeTable& table) {
 }
 inline nlohmann::json mime_bundle_repr(const Chart& chart) {
   return detail::to_json(mime_bundle(chart));
+}
+inline nlohmann::json mime_bundle_repr(const Formula& formula) {
+  return detail::to_json(mime_bundle(formula));
 }
 
 }  // namespace xtape

@@ -1,5 +1,6 @@
-// Tensors, attention maps, curves and tapes as pictures and tables: strings of SVG, HTML, Vega-Lite
-// and Mermaid. Blue is positive, orange negative, white 0. Large ones are summarised, and say so.
+// Tensors, attention maps, curves and tapes as pictures, tables and formulas: strings of SVG, HTML,
+// Vega-Lite, Mermaid and LaTeX. Blue is positive, orange negative, white 0. Large ones are
+// summarised, and say so.
 //
 //   std::ofstream("w.svg") << to_svg(w);
 //
@@ -22,6 +23,21 @@ template <class T>
 std::string to_svg(const Tensor<T>& x) {
   return to_svg(static_cast<const Array<T>&>(x));
 }
+
+/// A number, a row or a matrix in LaTeX's mathematics, in three significant digits, to stand in a
+/// formula. Of more than 8 rows or columns the first and last three, with dots and the shape; more
+/// axes, and empty tensors, are named by their type and range.
+template <class E>
+XTAPE_API std::string to_latex(const Array<E>& x);
+template <class T>
+std::string to_latex(const Tensor<T>& x) {
+  return to_latex(static_cast<const Array<T>&>(x));
+}
+
+/// What notebooks typeset: `Formula{"A = " + to_latex(a)}`.
+struct Formula {
+  std::string latex;  ///< Without dollars.
+};
 
 /// What each query takes from each key, to be shown with tokens beside it.
 template <class T>
@@ -113,5 +129,6 @@ template <class T>
 XTAPE_API MimeBundle mime_bundle(const Tape<T>& tape);
 XTAPE_API MimeBundle mime_bundle(const TapeTable& table);
 XTAPE_API MimeBundle mime_bundle(const Chart& chart);
+XTAPE_API MimeBundle mime_bundle(const Formula& formula);
 
 }  // namespace xtape

@@ -104,9 +104,9 @@ XTAPE_API Tensor<T> cos(const Tensor<T>& x);
 template <class T>
 XTAPE_API Tensor<T> erf(const Tensor<T>& x);
 
-/// The Gaussian error linear unit, with the exact normal distribution function.
-/// Formula: y = x Phi(x); dx = g (Phi(x) + x phi(x)), Phi and phi the normal distribution and
-/// density Source: Hendrycks and Gimpel, Gaussian Error Linear Units, 2016
+/// The Gaussian error linear unit: Phi is the exact normal distribution function.
+/// Formula: y = x Phi(x); dx = g (Phi(x) + x phi(x)), phi the density of Phi
+/// Source: Hendrycks and Gimpel, Gaussian Error Linear Units, 2016
 template <class T>
 XTAPE_API Tensor<T> gelu(const Tensor<T>& x);
 

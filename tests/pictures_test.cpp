@@ -139,6 +139,17 @@ TEST_CASE("masked places of an attention map are hatched and do not count for th
   CHECK(cells(to_svg(map), "#eee").empty());
 }
 
+TEST_CASE("masked places at the end of a row and at the start of the next are hatched apart") {
+  AttentionMap<double> map = signed_map();
+  map.allowed = Mask{{true, false}, {false, true}};
+  const std::string path = cells(to_svg(map), "#eee");  // M x y h width v height h -width z, twice
+  const std::size_t second = path.find('M', 1);
+  const auto size = [&](std::size_t at) {
+    return path.substr(path.find('h', at), path.find('z', at) - path.find('h', at));
+  };
+  CHECK(size(0) == size(second));
+}
+
 TEST_CASE("labels and masks that do not fit an attention map are refused") {
   AttentionMap<double> map = signed_map();
   map.keys = {"one"};

@@ -150,7 +150,7 @@ Sample shapes(std::int64_t b, std::int64_t h, std::int64_t tq, std::int64_t tk, 
 Rows attention_rows() {
   const std::vector<Sample> ordinary_samples{
       ordinary_shapes(1, 2, 3, 3, 2, 3), ordinary_shapes(2, 1, 2, 4, 3, 1),
-      ordinary_shapes(1, 1, 4, 2, 1, 2), ordinary_shapes(1, 1, 0, 2, 2, 2),
+      ordinary_shapes(1, 1, 6, 4, 1, 2), ordinary_shapes(1, 1, 0, 2, 2, 2),
       ordinary_shapes(1, 1, 2, 0, 2, 2), ordinary_shapes(0, 2, 2, 2, 1, 1)};
   const std::vector<Sample> samples{
       shapes(1, 2, 2, 3, 2, {}),           shapes(1, 2, 3, 2, 1, {2, 1, 1}),
@@ -162,6 +162,8 @@ Rows attention_rows() {
       ordinary("attention to all keys", ordinary_samples, Seen::all),
       ordinary("attention through a mask", ordinary_samples, Seen::masked),
       ordinary<Fused>("fused::attention", ordinary_samples, Seen::causal),
+      ordinary<Fused>("fused::attention to all keys", ordinary_samples, Seen::all),
+      ordinary<Fused>("fused::attention through a mask", ordinary_samples, Seen::masked),
       differential<Fused>("fused::differential_attention", samples, Seen::causal),
       differential<Fused>("fused::differential_attention to all keys", samples, Seen::all),
       differential<Fused>("fused::differential_attention through a mask", samples, Seen::masked),

@@ -31,8 +31,9 @@ inline Choices choices(const std::vector<double>& logits, const Sampling& s) {
   Choices c{Ids(logits.size()), {}};
   std::iota(c.ids.begin(), c.ids.end(), std::int64_t{0});
   const auto logit = [&](std::int64_t id) { return logits[static_cast<std::size_t>(id)]; };
-  std::stable_sort(c.ids.begin(), c.ids.end(),
-                   [&](std::int64_t a, std::int64_t b) { return logit(a) > logit(b); });
+  std::sort(c.ids.begin(), c.ids.end(), [&](std::int64_t a, std::int64_t b) {
+    return logit(a) > logit(b) || (logit(a) == logit(b) && a < b);
+  });
   if (s.temperature == 0) return {{c.ids[0]}, {1}};
   if (s.top_k > 0 && s.top_k < static_cast<std::int64_t>(c.ids.size()))
     c.ids.resize(static_cast<std::size_t>(s.top_k));

@@ -1,11 +1,12 @@
 // Files of weights in the safetensors format.
 #include <xtape/safetensors.hpp>
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <list>
 #include <tuple>
+#include <vector>
 
 #include "files.hpp"
 #include "safetensors_header.hpp"
@@ -37,7 +38,7 @@ std::uint64_t length_of(const std::array<char, kLengthBytes>& bytes) {
 /// What is wrong with the entries of a file whose data have a number of bytes, or an empty string;
 /// puts them into the order of their data, empty tensors in that of the header.
 template <class T>
-std::string check_entries(std::vector<Entry>& entries, std::uintmax_t bytes) {
+std::string check_entries(std::list<Entry>& entries, std::uintmax_t bytes) {
   for (const Entry& e : entries) {
     if (e.dtype != type_code<T>())
       return text("has values of type ", shown(e.dtype), " in ", shown(e.name), ": \"",
@@ -50,7 +51,7 @@ std::string check_entries(std::vector<Entry>& entries, std::uintmax_t bytes) {
       return text("has ", shown(e.name), " from byte ", e.begin, " to ", e.end,
                   " of its data: shape ", e.shape, " needs ", needed, " bytes.");
   }
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+  entries.sort([](const Entry& a, const Entry& b) {
     return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
   });
   std::uint64_t end = 0;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <string>
-#include <vector>
 
 #include <xtape/shape.hpp>
 
@@ -20,7 +20,7 @@ struct Entry {
 };
 
 struct Header {
-  std::vector<Entry> entries;
+  std::list<Entry> entries;  // whose sort keeps the order of tensors without values
   std::map<std::string, std::string> metadata;
 };
 

@@ -68,7 +68,7 @@ void* operator new(std::size_t size) { return allocate(size, alignof(std::max_al
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return allocate(size, std::max(static_cast<std::size_t>(alignment), alignof(std::max_align_t)));
 }
-// Of std::stable_sort's buffer: a sanitizer's own would not go with the delete below.
+// Standard algorithms ask so for buffers: a sanitizer's own would not go with the delete below.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept try {
   return operator new(size);
 } catch (const std::bad_alloc&) {

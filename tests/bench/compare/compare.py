@@ -85,7 +85,7 @@ class Member:
                         f'{int(case.causal)} {"fg" if case.gradient else "f"} {self.way} {folder}')
 
     def time(self):
-        self.times.append(float(self.worker.ask(f'time {self.number}')))
+        self.times.append(float(self.worker.time(f'time {self.number}')))
 
 
 def results(folder):

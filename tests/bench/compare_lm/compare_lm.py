@@ -39,7 +39,7 @@ class Member:
         self.times, self.losses = [], []
 
     def step(self):
-        milliseconds, loss = map(float, self.worker.ask('step').split())
+        milliseconds, loss = map(float, self.worker.time('step').split())
         self.times.append(milliseconds)
         self.losses.append(loss)
 

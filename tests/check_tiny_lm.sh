@@ -173,11 +173,20 @@ refused 'cannot make file/folder' tiny_lm train --text text --out file/folder
 if command -v mpirun >/dev/null && ldd "$bin/tiny_lm" | grep -q libmpi; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   ranks=(mpirun --oversubscribe -n)
-  # Every rank but the first starts late: nothing may depend on who is first.
-  printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || sleep 0.5\nexec "$@"\n' >late && chmod +x late
+  # Every rank but the first waits for its text: nothing may depend on who is first.
+  cat >late <<'END'
+#!/bin/sh
+text=text
+if [ "$OMPI_COMM_WORLD_RANK" != 0 ]; then
+  text=pipe && rm -f pipe && mkfifo pipe
+  { sleep 0.5 && cat text >pipe; } &
+fi
+exec "$@" --text $text
+END
+  chmod +x late
   double=(--layers 2 --heads 4 --width 16 --context 16 --warmup 5 --dtype double --steps 30)
   for n in 1 2; do
-    "${ranks[@]}" $n ./late "$bin/tiny_lm" train --text text --out ranks$n "${double[@]}" --batch 4 >stdout 2>stderr ||
+    "${ranks[@]}" $n ./late "$bin/tiny_lm" train --out ranks$n "${double[@]}" --batch 4 >stdout 2>stderr ||
       wrong "$n ranks: exit code $?" "$(cat stderr)"
     train one$n "${double[@]}" --batch $((4 * n)) >stdout
     for folder in ranks$n one$n; do sed -E 's/.*"loss":([^,]*).*/\1/' $folder/metrics.jsonl >$folder/losses; done

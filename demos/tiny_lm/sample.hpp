@@ -26,8 +26,10 @@ struct Choices {
   std::vector<double> p;
 };
 
-/// logits: one for each symbol
+/// logits: one for each symbol. Throws: demo::UserError for one that is no number.
 inline Choices choices(const std::vector<double>& logits, const Sampling& s) {
+  for (double x : logits)
+    if (std::isnan(x)) throw demo::UserError("the model answers with nan: its weights are damaged");
   Choices c{Ids(logits.size()), {}};
   std::iota(c.ids.begin(), c.ids.end(), std::int64_t{0});
   const auto logit = [&](std::int64_t id) { return logits[static_cast<std::size_t>(id)]; };

@@ -63,7 +63,7 @@ struct Attention {
 
   /// b as a right operand: as it lies where its rows are whole vectors, else packed into `to`,
   /// which then moves on.
-  static Right right(std::int64_t k, std::int64_t n, Strided<T> b, T*& to) {
+  static Right right(std::int64_t k, std::int64_t n, const Strided<T>& b, T*& to) {
     if (b.column == 1 && n % W == 0) return {b.data, k, n, b.row};
     const Right result{to, k, n, 0};
     for (std::int64_t p = 0; p < k; p += kChunk) {
@@ -75,12 +75,12 @@ struct Attention {
   }
 
   /// The panels of b: [k, n], one after the other.
-  static void pack(std::int64_t k, std::int64_t n, Strided<T> b, T* to) {
+  static void pack(std::int64_t k, std::int64_t n, const Strided<T>& b, T* to) {
     P::for_each_panel(n, [&](std::int64_t j, std::int64_t columns, std::int64_t vectors) {
       P::pack_right(k, columns, {b.data + j * b.column, b.row, b.column}, vectors * W, to + j * k);
     });
   }
-  static const T* pack_transposed(std::int64_t rows, std::int64_t n, Strided<T> b, T*& to) {
+  static const T* pack_transposed(std::int64_t rows, std::int64_t n, const Strided<T>& b, T*& to) {
     T* const packed = to;
     pack(n, rows, {b.data, b.column, b.row}, packed);
     to += n * padded(rows);
@@ -113,13 +113,14 @@ struct Attention {
   };
 
   /// to = x b^T, as far as rows see keys. x: [rows, k]  packed: b^T, [k, Tk]
-  static void scores(const Block& block, std::int64_t k, Strided<T> x, const T* packed, T* to) {
+  static void scores(const Block& block, std::int64_t k, const Strided<T>& x, const T* packed,
+                     T* to) {
     P::for_each_panel(block.head.keys, [&](std::int64_t j, std::int64_t, std::int64_t vectors) {
       for (std::int64_t i = block.first_row(j); i < block.rows; i += kRows) {
         const std::int64_t seen = std::min(vectors, (block.tile_keys(i) - j + W - 1) / W);
-        P::any_tile(seen, block.tile_rows(i), seen * W, k,
-                    {x.data + (block.first + i) * x.row, x.row, 1}, packed + j * k, vectors * W,
-                    to + i * block.ld + j, block.ld, true);
+        P::template any_tile<P::Dense::rows>(
+            seen, block.tile_rows(i), seen * W, k, x.data + (block.first + i) * x.row, x.row,
+            packed + j * k, vectors * W, to + i * block.ld + j, block.ld, true);
       }
     });
   }
@@ -132,9 +133,9 @@ struct Attention {
       const std::int64_t depth = std::min(kChunk, block.tile_keys(i) - p);
       if (p > 0 && depth <= 0) continue;
       P::for_each_panel(b.n, [&](std::int64_t j, std::int64_t columns, std::int64_t vectors) {
-        P::any_tile(vectors, block.tile_rows(i), columns, depth,
-                    {maps + i * block.ld + p, block.ld, 1}, b.panel(p, j), b.step(vectors),
-                    first + i * b.n + j, b.n, p == 0);
+        P::template any_tile<P::Dense::rows>(vectors, block.tile_rows(i), columns, depth,
+                                             maps + i * block.ld + p, block.ld, b.panel(p, j),
+                                             b.step(vectors), first + i * b.n + j, b.n, p == 0);
       });
     }
   }
@@ -146,9 +147,10 @@ struct Attention {
       const std::int64_t i = block.first_row(j);
       P::for_each_panel(b.n, [&](std::int64_t c, std::int64_t columns, std::int64_t vectors) {
         const std::int64_t step = b.step(vectors);
-        P::any_tile(vectors, std::min(kRows, block.head.keys - j), columns, block.rows - i,
-                    {maps + i * block.ld + j, 1, block.ld}, b.panel(0, c) + i * step, step,
-                    to + j * b.n + c, b.n, false);
+        P::template any_tile<P::Dense::columns>(vectors, std::min(kRows, block.head.keys - j),
+                                                columns, block.rows - i, maps + i * block.ld + j,
+                                                block.ld, b.panel(0, c) + i * step, step,
+                                                to + j * b.n + c, b.n, false);
       });
     }
   }
@@ -346,7 +348,7 @@ struct Attention {
     const T* const values = pack_transposed(head.keys, head.width, head.value, free);
     for (std::int64_t at = begin; at < end; at += kAttentionRows) {
       const Block block{head, at, std::min(kAttentionRows, end - at), ld};
-      const auto rows = [&](std::int64_t n, Strided<T> x, T*& to) {
+      const auto rows = [&](std::int64_t n, const Strided<T>& x, T*& to) {
         return right(block.rows, n, {x.data + at * x.row, x.row, x.column}, to);
       };
       T* packed = free;

@@ -33,81 +33,90 @@ struct Product {
   static constexpr std::int64_t kBlock = 64;               // rows of a packed at once
   static constexpr std::int64_t kSquare = 16 / sizeof(T);  // of transpose_block
   static constexpr std::int64_t kLine = 64 / sizeof(T);
+  static constexpr std::int64_t kNear = 16384 / sizeof(T);  // half of the nearest cache
   // From one packed tile to the next. The odd cache line keeps them out of each other's places in
   // the cache, which repeat every 4 KiB.
   static constexpr std::int64_t kTile = kRows * kDepth + kLine;
   static_assert(kTile * (kBlock / kRows) <= kMatmulLeft);
 
-  /// c += a b for a tile of R rows and N vectors; with `begin`, c = a b.
+  /// What of a lies dense: element (i, p) is a[i * a_step + p], or a[i + p * a_step]. Two numbers
+  /// that are handed on apart: of a struct, the processor would have to wait for its copies.
+  enum class Dense { rows, columns };
+
+  /// Asks for a tile of c: where it is not in the cache, it comes while the products are computed.
+  /// Apart from them, or these addresses would be kept until the end, in too many registers.
   template <int R, int N>
-  static void tile(std::int64_t k, Strided<T> a, const T* b, std::int64_t b_row, T* c,
-                   std::int64_t c_row, bool begin) {
-    // Where c is not in the cache, it comes while the products are computed, and is needed last.
-    for (int i = 0; i < R; ++i)
-      for (int j = 0; j < N; ++j) prefetch_to_write(c + i * c_row + j * W);
+  XTAPE_NOINLINE static void fetch(const T* c, std::int64_t c_row) {
+    for (int i = 0; i < R; ++i, c += c_row)
+      for (int j = 0; j < N; ++j) prefetch_to_write(c + j * W);
+  }
+
+  /// c += a b for a tile of R rows and N vectors; with `begin`, c = a b.
+  template <Dense dense, int R, int N>
+  XTAPE_FLATTEN static void tile(std::int64_t k, const T* a, std::int64_t a_step, const T* b,
+                                 std::int64_t b_row, T* c, std::int64_t c_row, bool begin) {
+    fetch<R, N>(c, c_row);
     V sum[R * N];
     each<R * N>([&](auto at) { sum[at] = V(T(0)); });
-    for (std::int64_t p = 0; p < k; ++p, b += b_row, a.data += a.column) {
+    constexpr bool kRowsDense = dense == Dense::rows;
+    for (std::int64_t p = 0; p < k; ++p, b += b_row, a += kRowsDense ? 1 : a_step) {
       V right[N];
       each<N>([&](auto j) { right[j] = load<V>(b + j * W); });
       each<R>([&](auto i) {
-        const V left(a.data[i * a.row]);
+        const V left(a[kRowsDense ? i * a_step : i]);
         each<N>([&](auto j) { sum[i * N + j] = multiply_add(left, right[j], sum[i * N + j]); });
       });
     }
-    each<R * N>([&](auto at) {
-      T* const to = c + at / N * c_row + at % N * W;
-      store(begin ? sum[at] : load<V>(to) + sum[at], to);
+    each<R>([&](auto i) {
+      each<N>([&](auto j) {
+        T* const to = c + j * W;
+        store(begin ? sum[i * N + j] : load<V>(to) + sum[i * N + j], to);
+      });
+      c += c_row;
     });
   }
 
   /// The tile of m <= R rows whose width is that of its panel, or less: then by way of a buffer.
-  template <int R, int N>
-  static void tile_of(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a, const T* b,
-                      std::int64_t b_row, T* c, std::int64_t c_row, bool begin) {
+  template <Dense dense, int R, int N>
+  static void tile_of(std::int64_t m, std::int64_t n, std::int64_t k, const T* a,
+                      std::int64_t a_step, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
+                      bool begin) {
     if constexpr (R > 1)
-      if (m < R) return tile_of<R - 1, N>(m, n, k, a, b, b_row, c, c_row, begin);
-    const auto multiply = [&](T* to, std::int64_t to_row) {
-      // Told apart for the compiler, which then needs fewer addresses.
-      if (a.column == 1)
-        tile<R, N>(k, {a.data, a.row, 1}, b, b_row, to, to_row, begin);
-      else
-        tile<R, N>(k, {a.data, 1, a.column}, b, b_row, to, to_row, begin);
-    };
-    if (n == N * W) return multiply(c, c_row);
+      if (m < R) return tile_of<dense, R - 1, N>(m, n, k, a, a_step, b, b_row, c, c_row, begin);
+    if (n == N * W) return tile<dense, R, N>(k, a, a_step, b, b_row, c, c_row, begin);
     T buffer[R * N * W];
     if (!begin)
       for (int i = 0; i < R; ++i) std::copy_n(c + i * c_row, n, buffer + i * N * W);
-    multiply(buffer, N * W);
+    tile<dense, R, N>(k, a, a_step, b, b_row, buffer, N * W, begin);
     for (int i = 0; i < R; ++i) std::copy_n(buffer + i * N * W, n, c + i * c_row);
   }
 
   /// k rows of n values of b, each filled up with zeros to `width`.
-  static void pack_right(std::int64_t k, std::int64_t n, Strided<T> b, std::int64_t width, T* to) {
+  static void pack_right(std::int64_t k, std::int64_t n, const Strided<T>& b, std::int64_t width,
+                         T* to) {
     std::int64_t columns = 0;  // those packed by blocks, where b's columns lie dense
     for (; b.row == 1 && b.column != 1 && columns + kSquare <= n; columns += kSquare)
-      pack_columns(k, {b.data + columns * b.column, 1, b.column}, width, to + columns);
-    for (std::int64_t p = 0; p < k; ++p) {
+      pack_columns(k, b.data + columns * b.column, b.column, width, to + columns);
+    for (std::int64_t p = 0; p < k; ++p, to += width) {
       const T* from = b.data + p * b.row;
-      if (b.column == 1)
-        for (std::int64_t j = 0; j < n; ++j) to[p * width + j] = from[j];
-      else
-        for (std::int64_t j = columns; j < n; ++j) to[p * width + j] = from[j * b.column];
-      for (std::int64_t j = n; j < width; ++j) to[p * width + j] = T(0);
+      std::int64_t j = columns;
+      for (; b.column == 1 && j + W <= n; j += W) store(load<V>(from + j), to + j);
+      for (; j < n; ++j) to[j] = from[j * b.column];
+      for (; j < width; ++j) to[j] = T(0);
     }
   }
 
-  /// kSquare columns of b, each of k values that lie dense, as columns `width` apart.
-  static void pack_columns(std::int64_t k, Strided<T> b, std::int64_t width, T* to) {
+  /// kSquare columns of b, each of k values that lie dense, as rows `width` apart.
+  static void pack_columns(std::int64_t k, const T* b, std::int64_t b_column, std::int64_t width,
+                           T* to) {
     std::int64_t p = 0;
-    for (; p + kSquare <= k; p += kSquare)
-      transpose_block(b.data + p, b.column, to + p * width, width);
+    for (; p + kSquare <= k; p += kSquare) transpose_block(b + p, b_column, to + p * width, width);
     for (; p < k; ++p)
-      for (std::int64_t j = 0; j < kSquare; ++j) to[p * width + j] = b.data[p + j * b.column];
+      for (std::int64_t j = 0; j < kSquare; ++j) to[p * width + j] = b[p + j * b_column];
   }
 
   /// Tiles of kRows rows of a, kTile apart, each with its columns one after the other.
-  static void pack_left(std::int64_t m, std::int64_t k, Strided<T> a, T* to) {
+  static void pack_left(std::int64_t m, std::int64_t k, const Strided<T>& a, T* to) {
     for (std::int64_t p = 0; p < k; ++p, to += kRows) {
       const T* from = a.data + p * a.column;
       // Columns lie too far apart for the processor to see what comes next.
@@ -135,22 +144,23 @@ struct Product {
   }
 
   /// The tile of m <= kRows rows as wide as its panel of so many vectors.
+  template <Dense dense>
   static void any_tile(std::int64_t vectors, std::int64_t m, std::int64_t n, std::int64_t k,
-                       Strided<T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
-                       bool begin) {
-    const auto& run = vectors == 1   ? tile_of<kRows, 1>
-                      : vectors == 2 ? tile_of<kRows, 2>
-                                     : tile_of<kRows, 3>;
-    run(m, n, k, a, b, b_row, c, c_row, begin);
+                       const T* a, std::int64_t a_step, const T* b, std::int64_t b_row, T* c,
+                       std::int64_t c_row, bool begin) {
+    const auto& run = vectors == 1   ? tile_of<dense, kRows, 1>
+                      : vectors == 2 ? tile_of<dense, kRows, 2>
+                                     : tile_of<dense, kRows, 3>;
+    run(m, n, k, a, a_step, b, b_row, c, c_row, begin);
   }
 
   /// c += a b for a block of b: [k, n], k <= kDepth, that fits into `packed`; with `begin`, c = a
   /// b.
-  static void multiply_block(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a,
-                             Strided<T> b, T* c, std::int64_t c_row, bool begin, T* packed_left,
-                             T* packed) {
-    // A panel used by few rows is not worth packing.
-    const bool pack = b.column != 1 || m > 2 * kRows;
+  static void multiply_block(std::int64_t m, std::int64_t n, std::int64_t k, const Strided<T>& a,
+                             const Strided<T>& b, T* c, std::int64_t c_row, bool begin,
+                             T* packed_left, T* packed) {
+    // What few rows use is not worth packing, nor is what the nearest cache holds as it lies.
+    const bool pack = b.column != 1 || (m > 2 * kRows && k * b.row > kNear);
     const auto packs = [=](std::int64_t columns, std::int64_t vectors) {
       return pack || columns < vectors * W;
     };
@@ -160,18 +170,23 @@ struct Product {
                    packed + j * k);
     });
     for (std::int64_t i = 0; i < m; i += kRows) {
-      Strided<T> rows{a.data + i * a.row, a.row, 1};
-      if (a.column != 1) {
+      const auto multiply = [&](auto dense, const T* rows, std::int64_t step) {
+        for_each_panel(n, [&](std::int64_t j, std::int64_t columns, std::int64_t vectors) {
+          const bool packed_here = packs(columns, vectors);
+          any_tile<dense.value>(vectors, std::min<std::int64_t>(kRows, m - i), columns, k, rows,
+                                step, packed_here ? packed + j * k : b.data + j,
+                                packed_here ? vectors * W : b.row, c + i * c_row + j, c_row, begin);
+        });
+      };
+      const T* const from = a.data + i * a.row;
+      if (a.column == 1) {
+        multiply(std::integral_constant<Dense, Dense::rows>(), from, a.row);
+      } else {
         if (i % kBlock == 0)
-          pack_left(std::min(kBlock, m - i), k, {a.data + i * a.row, a.row, a.column}, packed_left);
-        rows = {packed_left + i % kBlock / kRows * kTile, 1, kRows};
+          pack_left(std::min(kBlock, m - i), k, {from, a.row, a.column}, packed_left);
+        multiply(std::integral_constant<Dense, Dense::columns>(),
+                 packed_left + i % kBlock / kRows * kTile, kRows);
       }
-      for_each_panel(n, [&](std::int64_t j, std::int64_t columns, std::int64_t vectors) {
-        const bool dense = packs(columns, vectors);
-        any_tile(vectors, std::min<std::int64_t>(kRows, m - i), columns, k, rows,
-                 dense ? packed + j * k : b.data + j, dense ? vectors * W : b.row,
-                 c + i * c_row + j, c_row, begin);
-      });
     }
   }
 

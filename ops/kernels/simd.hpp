@@ -11,6 +11,19 @@
 
 #include "registers.hpp"
 
+// For functions that are written for a compiler's sake: one that it must not put into its callers,
+// and one that it must put all into, however large, so that arrays of vectors become registers.
+#if defined(__GNUC__)
+#define XTAPE_NOINLINE [[gnu::noinline]]
+#define XTAPE_FLATTEN [[gnu::flatten]]
+#elif defined(_MSC_VER)
+#define XTAPE_NOINLINE __declspec(noinline)
+#define XTAPE_FLATTEN
+#else
+#define XTAPE_NOINLINE
+#define XTAPE_FLATTEN
+#endif
+
 namespace xtape::detail {
 namespace {
 

@@ -145,6 +145,15 @@ TEST_CASE("tiny_lm: a draw keeps to its temperature, top k and top p") {
   CHECK(counts({1, 2, 1})[0] == 0);
 }
 
+TEST_CASE("tiny_lm: nothing is drawn from logits that are not finite") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::pair<double, std::string> damaged[]{{NAN, "nan"}, {inf, "inf"}, {-inf, "-inf"}};
+  for (const auto& [logit, name] : damaged)
+    CHECK_THROWS_WITH_AS(choices({0, logit, 1}, {}),
+                         ("the model answers with " + name + ": its weights are damaged").c_str(),
+                         demo::UserError);
+}
+
 TEST_CASE("tiny_lm: samples go on when the context is full") {
   Random random(1);
   Config config;

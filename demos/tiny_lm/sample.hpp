@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <vector>
 #include <xtape/random.hpp>
 
@@ -26,10 +27,12 @@ struct Choices {
   std::vector<double> p;
 };
 
-/// logits: one for each symbol. Throws: demo::UserError for one that is no number.
+/// logits: one for each symbol. Throws: demo::UserError for one that is not finite.
 inline Choices choices(const std::vector<double>& logits, const Sampling& s) {
   for (double x : logits)
-    if (std::isnan(x)) throw demo::UserError("the model answers with nan: its weights are damaged");
+    if (!std::isfinite(x))
+      throw demo::UserError("the model answers with " + std::to_string(x) +
+                            ": its weights are damaged");
   Choices c{Ids(logits.size()), {}};
   std::iota(c.ids.begin(), c.ids.end(), std::int64_t{0});
   const auto logit = [&](std::int64_t id) { return logits[static_cast<std::size_t>(id)]; };

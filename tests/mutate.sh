@@ -42,20 +42,42 @@ candidates() {
 # shuffle SEED: by awk, so that a seed chooses the same places on every machine with one awk.
 shuffle() { awk -v seed="$1" 'BEGIN { srand(seed) } { print rand(), $0 }' | sort -k1,1g | cut -d' ' -f2-; }
 
-# tests FOLDER: up to the first failure. Cases that measure time come last: a busy machine fails them.
+# tests FOLDER [FILE]: up to the first failure, with all kernels of this processor when one of theirs
+# is changed; first the cases of FILE's own test program, if there is one. Cases that measure time
+# come last: a busy machine fails them.
 times='*the time of*,*costs what*'
 tests() {
-  local program=$1/build/tests/xtape_tests
-  (ulimit -v 8000000 && timeout 60 "$program" -aa=1 -tce="$times" && "$program" -tc="$times") \
-    >"$1/log" 2>&1
+  local run=("$1/build/tests/xtape_tests" -aa=1) own isa
+  own=tests/$(basename "${2%.*}")_test.cpp
+  (ulimit -v 8000000
+    for isa in $(isas_for "$1" "${2-}"); do
+      export XTAPE_ISA=$isa
+      { [ ! -e "$own" ] || timeout 60 "${run[@]}" -tce="$times" -sf="*/$own"; } &&
+        timeout 60 "${run[@]}" -tce="$times" && "${run[@]}" -tc="$times" || exit
+    done) >"$1/log" 2>&1
 }
 
-# sanitized FOLDER: the same program with another library, without what takes long, and without the
-# cases of memory: with the sanitizer, of which this program knows nothing, none is recycled
+# isas_for FOLDER FILE: the names of the kernels to run, the best first
+isas_for() {
+  local all
+  all=$(<"$1/isas")
+  case $2 in
+    ops/kernels/*) tr -d , <<<"$all" ;;
+    *) echo "${all%%,*}" ;;
+  esac
+}
+
+# sanitized FOLDER [FILE]: the same program with another library, without what takes long, and
+# without the cases of memory: with the sanitizer, of which this program knows nothing, none is
+# recycled
 sanitized() {
+  local isa
   cmake --build "$1/asan" -j 1 >"$1/log" 2>&1 || return
-  ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(c++ -print-file-name=libasan.so) LD_LIBRARY_PATH=$1/asan \
-    timeout 300 "$1/build/tests/xtape_tests" -aa=1 -sfe='*memory_test.cpp' -tce="$times,2000 random*" >"$1/log" 2>&1
+  for isa in $(isas_for "$1" "${2-}"); do
+    XTAPE_ISA=$isa ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(c++ -print-file-name=libasan.so) \
+      LD_LIBRARY_PATH=$1/asan timeout 300 "$1/build/tests/xtape_tests" -aa=1 \
+      -sfe='*memory_test.cpp' -tce="$times,2000 random*" >"$1/log" 2>&1 || return
+  done
 }
 
 # try FOLDER FILE LINE COLUMN LENGTH REPLACEMENT: one line for the table
@@ -67,11 +89,11 @@ try() {
   ' "$file" >"$folder/source/$file"
   if ! cmake --build "$folder/build" --target xtape -j 1 >"$folder/log" 2>&1; then
     result=uncompilable
-  elif ! tests "$folder"; then
+  elif ! tests "$folder" "$file"; then
     result=caught
     by=$(sed -n 's/^TEST CASE: *//p' "$folder/log" | tail -n 1)
     by="  by: ${by:-an early crash or the time limit}"
-  elif ! sanitized "$folder"; then
+  elif ! sanitized "$folder" "$file"; then
     result=caught by="  by: the sanitizer or an assertion"
   fi
   cp "$file" "$folder/source/$file"
@@ -93,7 +115,9 @@ worker() {
   "${configure[@]}" -B "$folder/build" -DCMAKE_CXX_FLAGS_DEBUG=-O1 >"$folder/log" &&
     "${configure[@]}" -B "$folder/asan" -DXTAPE_BUILD_TESTS=OFF \
       -DCMAKE_CXX_FLAGS_DEBUG='-O1 -D_GLIBCXX_ASSERTIONS -fsanitize=address' >>"$folder/log" &&
-    cmake --build "$folder/build" --target xtape_tests -j 1 >>"$folder/log" 2>&1 &&
+    cmake --build "$folder/build" --target xtape_tests xtape_build_info -j 1 >>"$folder/log" 2>&1 &&
+    env -u XTAPE_ISA "$folder/build/tests/xtape_build_info" |
+    sed -n 's/^kernels: .*, of //p' >"$folder/isas" &&
     tests "$folder" && sanitized "$folder" ||
     { echo "without a mutant: see $folder/log" >&2; return 1; }
   # Sorted: a file that has been put back is compiled again only with its next mutant.

@@ -100,8 +100,8 @@ struct Kernels {
 
   /// c = a b. a: [m, k]  b: [k, n]  c: [m, n], overwritten; zeros when k = 0. c's rows are dense
   /// and lie c_row apart. scratch: matmul_scratch(n, k, a) values.
-  void (*matmul)(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a, Strided<T> b, T* c,
-                 std::int64_t c_row, T* scratch);
+  void (*matmul)(std::int64_t m, std::int64_t n, std::int64_t k, const Strided<T>& a,
+                 const Strided<T>& b, T* c, std::int64_t c_row, T* scratch);
 
   /// y[i] = f(a[i * a_step], b[i * b_step]), by Binary; steps are 0 or 1.
   void (*binary[kBinaries])(std::int64_t n, const T* a, std::int64_t a_step, const T* b,

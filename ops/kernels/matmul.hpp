@@ -39,12 +39,12 @@ struct Product {
   static constexpr std::int64_t kTile = kRows * kDepth + kLine;
   static_assert(kTile * (kBlock / kRows) <= kMatmulLeft);
 
-  /// What of a lies dense: element (i, p) is a[i * a_step + p], or a[i + p * a_step]. Two numbers
-  /// that are handed on apart: of a struct, the processor would have to wait for its copies.
+  /// What of a lies dense: element (i, p) is a[i * a_step + p], or a[i + p * a_step]. Not a
+  /// Strided, which compilers copy through memory: the next tile would wait there for this one.
   enum class Dense { rows, columns };
 
   /// Asks for a tile of c: where it is not in the cache, it comes while the products are computed.
-  /// Apart from them, or these addresses would be kept until the end, in too many registers.
+  /// A function of its own, or compilers keep all these addresses until the tile is written.
   template <int R, int N>
   XTAPE_NOINLINE static void fetch(const T* c, std::int64_t c_row) {
     for (int i = 0; i < R; ++i, c += c_row)
@@ -190,8 +190,8 @@ struct Product {
     }
   }
 
-  static void multiply(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a, Strided<T> b,
-                       T* c, std::int64_t c_row, T* scratch) {
+  static void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Strided<T>& a,
+                       const Strided<T>& b, T* c, std::int64_t c_row, T* scratch) {
     if (k == 0)
       for (std::int64_t i = 0; i < m; ++i) std::fill_n(c + i * c_row, n, T(0));
     for (std::int64_t p = 0; p < k; p += kDepth) {

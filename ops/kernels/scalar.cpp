@@ -12,8 +12,8 @@ namespace xtape::detail {
 namespace {
 
 template <class T>
-void matmul(std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a, Strided<T> b, T* c,
-            std::int64_t c_row, T*) {
+void matmul(std::int64_t m, std::int64_t n, std::int64_t k, const Strided<T>& a,
+            const Strided<T>& b, T* c, std::int64_t c_row, T*) {
   for (std::int64_t i = 0; i < m; ++i, c += c_row) {
     std::fill_n(c, n, T(0));
     for (std::int64_t p = 0; p < k; ++p) {

@@ -31,6 +31,12 @@ inline constexpr bool is_axis = std::is_integral_v<I> && !std::is_same_v<I, bool
 class Dims {
  public:
   Dims() noexcept : rank_(0) {}
+  Dims(const Dims& other) noexcept { *this = other; }
+  Dims& operator=(const Dims& other) noexcept {
+    rank_ = other.rank_;
+    for (int i = 0; i < rank_; ++i) (*this)[i] = other[i];
+    return *this;
+  }
   int rank() const noexcept { return rank_; }
   std::int64_t& operator[](int axis) noexcept { return at_[static_cast<std::size_t>(axis)]; }
   std::int64_t operator[](int axis) const noexcept { return at_[static_cast<std::size_t>(axis)]; }

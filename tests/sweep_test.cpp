@@ -305,3 +305,31 @@ TEST_CASE("the outputs of a joint op are differentiated together") {
   CHECK(tape.vjp(parts[1], Tensor<double>{5, 7}, x).values() == Values{0, 5, 7, 0});
   CHECK(tape.gradient(y, parts[2]).values() == Values{10});
 }
+
+TEST_CASE("adding cotangents up changes no tensor that somebody holds") {
+  const Tensor<double> kept{1, 2}, seed{3, 4};
+  const Tensor<double> part = slice(kept, 0, 0, 2);  // a view
+  Tape<double> tape;
+  const auto x = tape.variable(Tensor<double>{5, 6});
+  const auto passes = [](In<double> g) { return g; };
+  const auto gives = [](const Tensor<double>& t) { return [t](In<double>) { return t; }; };
+  // Each of them comes first once, so that the others are added to it.
+  const auto y = record<double>("first", 2 * stop_gradient(x),
+                                {{x, gives(kept)}, {x, passes}, {x, gives(kept)}});
+  const auto z = record<double>("second", stop_gradient(y),
+                                {{x, passes}, {x, gives(part)}, {y, passes}, {x, gives(kept)}});
+  std::vector<Tensor<double>> seen;
+  std::vector<Values> values;
+  const Sweep<double> sweep(Record::no, [&](std::int64_t, In<double> g, const auto& passed) {
+    seen.push_back(g);
+    for (const auto& to : passed) seen.push_back(to.cotangent);
+    for (std::size_t i = values.size(); i < seen.size(); ++i) values.push_back(seen[i].values());
+  });
+  for (int round = 0; round < 2; ++round) {
+    CHECK(tape.vjp(z, seed, x).values() == Values{2 * 3 + 4 * 1, 2 * 4 + 4 * 2});
+    CHECK(tape.vjp(z, seed, x, sweep).values() == Values{10, 16});
+  }
+  CHECK(kept.values() == Values{1, 2});
+  CHECK(seed.values() == Values{3, 4});
+  for (std::size_t i = 0; i < seen.size(); ++i) CHECK(seen[i].values() == values[i]);
+}

@@ -72,6 +72,19 @@ class Sweeping {
   bool consume_;
 };
 
+/// to += g where nobody else can see `to`, and there is so little that an array for the sum would
+/// take longer than the sum; false elsewhere.
+template <class T>
+bool add_in_place(Body<T>& to, const Body<T>& g) noexcept {
+  constexpr std::int64_t kFew = 64;
+  if (to.size > kFew || to.references.load(std::memory_order_acquire) != 1 || to.owner ||
+      to.place.state || !g.contiguous || to.shape != g.shape)
+    return false;
+  T* const sum = const_cast<T*>(to.data);
+  for (std::int64_t i = 0; i < to.size; ++i) sum[i] += g.data[i];
+  return true;
+}
+
 /// One sweep over the lines from `last` down to `first`.
 template <class T>
 class Backward {
@@ -101,7 +114,10 @@ class Backward {
 
   void add(std::int64_t at, Tensor<T> g) {
     Tensor<T>& adjoint = adjoints_[index(at)];
-    adjoint = adjoint.has_value() ? xtape::add(adjoint, g) : std::move(g);
+    if (!adjoint.has_value())
+      adjoint = std::move(g);
+    else if (!tape_.paused || !add_in_place(*adjoint.raw(), *g.raw()))
+      adjoint = xtape::add(adjoint, g);
   }
 
   /// The adjoint of a wanted line, zeros where the target does not depend on it.

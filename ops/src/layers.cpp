@@ -134,19 +134,18 @@ Tensor<T> rotate(const Tensor<T>& x, std::int64_t start, double theta, bool back
   const Dims repeated = strides_in(shape, *table.raw());
   const Rows<3> rows(shape, {from.raw()->strides, repeated, out.raw()->strides});
   const T sign = back ? T(-1) : T(1);
-  if (from.size() > 0)
-    for_each_offset_at_once<3>(rows.outer, rows.strides, 0.3 * static_cast<double>(rows.length),
-                               [&, to = data](const auto& at) {
-                                 const T* v = from.data() + at[0];
-                                 const T* turn = table.data() + at[1];
-                                 T* y = to + at[2];
-                                 for (std::int64_t i = 0; i < rows.length; i += 2) {
-                                   const T c = turn[i], s = sign * turn[i + 1];
-                                   const T first = v[i], second = v[i + 1];
-                                   y[i] = first * c - second * s;
-                                   y[i + 1] = first * s + second * c;
-                                 }
-                               });
+  for_each_offset_at_once<3>(rows.outer, rows.strides, 0.3 * static_cast<double>(rows.length),
+                             [&, to = data](const auto& at) {
+                               const T* v = from.data() + at[0];
+                               const T* turn = table.data() + at[1];
+                               T* y = to + at[2];
+                               for (std::int64_t i = 0; i < rows.length; i += 2) {
+                                 const T c = turn[i], s = sign * turn[i + 1];
+                                 const T first = v[i], second = v[i + 1];
+                                 y[i] = first * c - second * s;
+                                 y[i + 1] = first * s + second * c;
+                               }
+                             });
   char attributes[80];
   std::snprintf(attributes, sizeof attributes, "start=%lld, theta=%g%s",
                 static_cast<long long>(start), theta, back ? ", back" : "");

@@ -53,7 +53,8 @@ tests() {
     for isa in $(isas_for "$1" "${2-}"); do
       export XTAPE_ISA=$isa
       { [ ! -e "$own" ] || timeout 60 "${run[@]}" -tce="$times" -sf="*/$own"; } &&
-        timeout 60 "${run[@]}" -tce="$times" && "${run[@]}" -tc="$times" || exit
+        timeout 60 "${run[@]}" -tce="$times" && "${run[@]}" -tc="$times" &&
+        OMP_NUM_THREADS=2 "$1/build/tests/xtape_woken_threads" || exit
     done) >"$1/log" 2>&1
 }
 
@@ -115,7 +116,8 @@ worker() {
   "${configure[@]}" -B "$folder/build" -DCMAKE_CXX_FLAGS_DEBUG=-O1 >"$folder/log" &&
     "${configure[@]}" -B "$folder/asan" -DXTAPE_BUILD_TESTS=OFF \
       -DCMAKE_CXX_FLAGS_DEBUG='-O1 -D_GLIBCXX_ASSERTIONS -fsanitize=address' >>"$folder/log" &&
-    cmake --build "$folder/build" --target xtape_tests xtape_build_info -j 1 >>"$folder/log" 2>&1 &&
+    cmake --build "$folder/build" -j 1 \
+      --target xtape_tests xtape_woken_threads xtape_build_info >>"$folder/log" 2>&1 &&
     env -u XTAPE_ISA "$folder/build/tests/xtape_build_info" |
     sed -n 's/^kernels: .*, of //p' >"$folder/isas" &&
     tests "$folder" && sanitized "$folder" ||

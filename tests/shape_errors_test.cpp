@@ -123,6 +123,8 @@ TEST_CASE("unslice refuses what does not fit") {
         "[unslice] 3 values from -1 in steps of 1 on an axis of length 9" + rest);
   CHECK(invalid([&] { unslice(x, 0, 0, 9, 0); }) ==
         "[unslice] 3 values from 0 in steps of 0 on an axis of length 9" + rest);
+  CHECK(invalid([&] { unslice(ones({1}), 0, 4, 4, 2); }) ==
+        "[unslice] 1 value from 4 in steps of 2 on an axis of length 4" + rest);
   CHECK(invalid([&] { unslice(ones({0}), 0, 0, -1); }) ==
         "[unslice] 0 values from 0 in steps of 1 on an axis of length -1" + rest);
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();

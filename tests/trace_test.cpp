@@ -194,6 +194,18 @@ TEST_CASE("a tape that fits on no page is refused") {
         "[trace] a tape of 50001 lines: they must fit on a page of at most 10 MB.");
 }
 
+TEST_CASE("attributes, names and ops count for what fits on a page") {
+  const std::string letters(20'000, 'x');
+  for (int which = 0; which < 2; ++which) {
+    Tape<double> tape;
+    Tensor<double> x = tape.variable(1);
+    for (int i = 0; i < 600; ++i)
+      x = which == 0 ? record<double>("op", x * 1, {{x, [](In<double> g) { return g; }}}, letters)
+                     : x * tape.variable(1, letters);
+    CHECK_THROWS_AS(trace(tape, x), std::invalid_argument);
+  }
+}
+
 TEST_CASE("no name can break a trace's page") {
   const std::string name = "</script><script>alert(1)</script><!-- \"'\\ \n é 😀 \x01 {{title}}";
   Tape<double> tape;

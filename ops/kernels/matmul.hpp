@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "kernels.hpp"
@@ -160,7 +161,7 @@ struct Product {
                              const Strided<T>& b, T* c, std::int64_t c_row, bool begin,
                              T* packed_left, T* packed) {
     // What few rows use is not worth packing, nor is what the nearest cache holds as it lies.
-    const bool pack = b.column != 1 || (m > 2 * kRows && k * b.row > kNear);
+    const bool pack = b.column != 1 || (m > 2 * kRows && k * std::abs(b.row) > kNear);
     const auto packs = [=](std::int64_t columns, std::int64_t vectors) {
       return pack || columns < vectors * W;
     };

@@ -32,7 +32,7 @@ template <class T>
 Tensor<T> write_line(TapeState<T>& tape, const char* op, Tensor<T> value, int edges, bool keep,
                      std::string attributes) {
   // A value that others hold, or that stands elsewhere already, must not learn a new place.
-  if (value.raw()->references.load(std::memory_order_relaxed) != 1 || value.raw()->place.state)
+  if (value.raw()->references.load(std::memory_order_acquire) != 1 || value.raw()->place.state)
     value = alias(value);
   Line<T>& line = tape.lines.append();
   line.op = op;

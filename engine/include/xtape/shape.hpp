@@ -31,6 +31,7 @@ inline constexpr bool is_axis = std::is_integral_v<I> && !std::is_same_v<I, bool
 class Dims {
  public:
   Dims() noexcept : rank_(0) {}
+  // Only the axes that there are: recording copies shapes more than anything else.
   Dims(const Dims& other) noexcept { *this = other; }
   Dims& operator=(const Dims& other) noexcept {
     rank_ = other.rank_;

@@ -144,8 +144,8 @@ TEST_CASE("the scale stands between its ends, on one line with them") {
   for (const Box& step : picture.rectangles)
     if (step.middle_y() == low.middle_y()) {
       ++steps;
-      CHECK(low.right <= step.left);
-      CHECK(step.right <= high.left);
+      CHECK(low.right + 6 <= step.left);
+      CHECK(step.right + 6 <= high.left);
     }
   CHECK(steps == 33);
   CHECK(high.middle_y() == low.middle_y());
@@ -175,5 +175,11 @@ TEST_CASE("what has no values has no cells, whichever axis is empty") {
     CHECK(Picture(svg).rectangles.empty());
     CHECK(Picture(svg).texts.size() == 1);
     CHECK(Picture(svg).whole.bottom == Picture(to_svg(Tensor<double>::zeros({0, 3}))).whole.bottom);
+  }
+  for (const Shape& shape : {Shape{0, 3}, Shape{3, 0}}) {
+    AttentionMap<double> map;
+    map.weights = Tensor<double>::zeros(shape);
+    CHECK(Picture(to_svg(map)).rectangles.empty());
+    CHECK(!std::regex_search(to_svg(map), std::regex("<path")));
   }
 }

@@ -151,7 +151,7 @@ std::string draw(const HeatMap& map) {
     width = Svg::width(map.title);
     y += kLine + 4;
   }
-  if (!map.panels.empty() && map.rows > 0 && map.columns > 0) {
+  if (!map.panels.empty()) {
     const Layout at(map);
     const int count = static_cast<int>(map.panels.size()), across = std::min(map.across, count);
     for (int i = 0; i < count; ++i)

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # mutate.sh [COUNT] [SEED] [WORKERS]: would the tests notice? Flips one operator, sign or comparison
 # of engine/ and ops/ at a time, in a copy of the tree, and runs the tests on it.
-# Writes build/mutants/table.txt: caught, missed or uncompilable, file:line, the change and its line,
-# and the case that caught it. All is built at -O1, where the tests take seconds. What they do not
-# notice is tried again with the library under GCC's address sanitizer and assertions.
+# Writes build/mutants/table.txt: caught, missed, uncompilable or equal (the library has the same
+# bytes: code for another system, say), file:line, the change and its line, and the case that caught
+# it. All is built at -O1, where the tests take seconds. What they do not notice is tried again with
+# the library under GCC's address sanitizer and assertions.
 count=${1:-150} seed=${2:-1} workers=${3:-2}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 work=$root/build/mutants
@@ -90,6 +91,8 @@ try() {
   ' "$file" >"$folder/source/$file"
   if ! cmake --build "$folder/build" --target xtape -j 1 >"$folder/log" 2>&1; then
     result=uncompilable
+  elif cmp -s "$folder/build/libxtape.so" "$folder/unchanged.so"; then
+    result=equal
   elif ! tests "$folder" "$file"; then
     result=caught
     by=$(sed -n 's/^TEST CASE: *//p' "$folder/log" | tail -n 1)
@@ -120,6 +123,7 @@ worker() {
       --target xtape_tests xtape_woken_threads xtape_build_info >>"$folder/log" 2>&1 &&
     env -u XTAPE_ISA "$folder/build/tests/xtape_build_info" |
     sed -n 's/^kernels: .*, of //p' >"$folder/isas" &&
+    cp "$folder/build/libxtape.so" "$folder/unchanged.so" &&
     tests "$folder" && sanitized "$folder" ||
     { echo "without a mutant: see $folder/log" >&2; return 1; }
   # Sorted: a file that has been put back is compiled again only with its next mutant.
@@ -136,6 +140,7 @@ for pid in "${pids[@]}"; do wait "$pid" || exit 1; done
 cat "$work"/table.[0-9]* | sort >"$work/table.txt" && rm -f "$work"/table.[0-9]*
 cat "$work/table.txt"
 awk '{ ++n[$1] } END {
-  printf "%d caught, %d missed, %d uncompilable (seed '"$seed"'): %.1f%% of those that compile\n",
-    n["caught"], n["missed"], n["uncompilable"], 100 * n["caught"] / (n["caught"] + n["missed"])
+  printf "%d caught, %d missed, %d uncompilable, %d equal (seed '"$seed"'): %.1f%% of those that differ\n",
+    n["caught"], n["missed"], n["uncompilable"], n["equal"],
+    100 * n["caught"] / (n["caught"] + n["missed"])
 }' "$work/table.txt"

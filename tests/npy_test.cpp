@@ -15,6 +15,10 @@
 #include "support/errors.hpp"
 #include "support/files.hpp"
 
+#ifndef _WIN32
+#include <unistd.h>
+#endif
+
 namespace {
 
 using namespace xtape;
@@ -305,6 +309,24 @@ TEST_CASE("a file that cannot be written whole leaves the old one, and no tempor
   }
   CHECK(test::read(path) == old);
   CHECK(folder.names() == std::vector<std::string>{"x.npy"});
+}
+#endif
+
+#ifndef _WIN32
+TEST_CASE("a process without standard input can write files") {
+  const Folder folder;
+  const std::string path = folder.file("x.npy");
+  const int input = dup(STDIN_FILENO);
+  close(STDIN_FILENO);  // the next file that is opened is number 0
+  const std::string said = test::error_of<std::runtime_error>([&] {
+    save_npy(path, Tensor<double>{1, 2});
+  });
+  if (input >= 0) {
+    dup2(input, STDIN_FILENO);
+    close(input);
+  }
+  CHECK(said == "nothing was thrown");
+  CHECK(load_npy<double>(path).values() == std::vector<double>{1, 2});
 }
 #endif
 

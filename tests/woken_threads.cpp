@@ -28,9 +28,9 @@ void work(std::int64_t n) {
   tape.gradient(sum(log_softmax(y)), x, value);
 }
 
-/// `count` products of [100, 500] and [500, 100], which are not cut up.
-void products(std::int64_t count) {
-  const auto a = Tensor<float>::ones({count, 100, 500});
+/// `count` products of [rows, 500] and [500, rows].
+void products(std::int64_t count, std::int64_t rows) {
+  const auto a = Tensor<float>::ones({count, rows, 500});
   matmul(a, transpose(a));
 }
 
@@ -48,11 +48,11 @@ int main() {
   expect("num_threads() with OMP_NUM_THREADS=2", num_threads(), openmp ? 2 : 1);
   for (int i = 0; i < 100; ++i) work(8);
   expect("woken by small work", threads_here() - before, 0);
-  sum(Tensor<float>::ones({50000}));
-  expect("woken by a sum of 25 microseconds", threads_here() - before, 0);
-  products(1);
+  sum(Tensor<float>::ones({200, 250}), 1);
+  expect("woken by sums of 25 microseconds", threads_here() - before, 0);
+  products(1, 100);
   expect("woken by one product of 100 rows", threads_here() - before, 0);
-  products(2);
+  products(2, 100);
   expect("woken by two products", threads_here() - before, openmp ? 1 : 0);
   work(1000);
   expect("woken by large work", threads_here() - before, openmp ? 1 : 0);
@@ -60,7 +60,7 @@ int main() {
   work(1000);
   expect("woken with set_num_threads(4)", threads_here() - before, openmp ? 3 : 0);
   set_num_threads(8);
-  products(4);
+  products(4, 200);
   expect("woken by four products, one each", threads_here() - before, openmp ? 3 : 0);
   return failed;
 }
